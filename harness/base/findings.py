@@ -102,6 +102,10 @@ class Kind(StrEnum):
         "arena_shared", Topic.INTERPRETER,
         "an interpreter is used after another one got the same arena",
     )  # fmt: skip
+    ARENA_OVERSTATED = (
+        "arena_overstated", Topic.INTERPRETER,
+        "an interpreter is told of more bytes than the array of its arena has",
+    )  # fmt: skip
     INPUT_OVERRUN = (
         "input_overrun", Topic.INTERPRETER,
         "the application wrote beyond the end of an input tensor",

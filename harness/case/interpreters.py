@@ -60,6 +60,12 @@ class _Made:
         return self.arena < other.arena + other.size and other.arena < self.arena + self.size
 
 
+def models_given(calls: Sequence[Call], functions: Mapping[int, str]) -> tuple[int, ...]:
+    """The models that constructors among ``calls`` got: addresses of root tables, in order."""
+    made = (call for call in calls if _CONSTRUCTOR.match(functions[call.address]) and call.others)
+    return tuple(dict.fromkeys(_Made.by(call).model for call in made))
+
+
 def arena_findings(
     session: Session, functions: Mapping[int, str], image: Image
 ) -> tuple[Finding, ...]:
@@ -88,6 +94,8 @@ def _wrong(
             made[one.this] = one
             if not one.arena:
                 yield Kind.ALLOCATION_FAILED, _no_arena(one, image), call
+            if text := _overstated(one, image):
+                yield Kind.ARENA_OVERSTATED, text, call
         elif name in _TENSORS and call.argument in made:
             asked.setdefault(call.argument, call)
         elif name in _USES and (used := made.get(call.argument)) is not None:
@@ -109,6 +117,18 @@ def _no_arena(made: _Made, image: Image) -> str:
     text = f"the arena of {made.size:,} bytes is a null pointer"
     ram = image.chip.area("ram").size
     return f"{text}: the chip has {ram:,} bytes of RAM" if made.size > ram else text
+
+
+def _overstated(made: _Made, image: Image) -> str:
+    """That the interpreter is told of more than the rest of the array that holds its arena."""
+    held = image.object_at(made.arena)
+    rest = held.address + held.size - made.arena if held is not None else made.size
+    if held is None or made.size <= rest:
+        return ""
+    return (
+        f"the interpreter is told of {made.size:,} bytes at {short_name(held.name)},"
+        f" which has {rest:,} there"
+    )
 
 
 def _shared(made: _Made, image: Image) -> str:

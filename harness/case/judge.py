@@ -30,7 +30,7 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf.layouts import two_layouts
-from harness.elf.models import Held, HeldModel, embedded_models, held_model
+from harness.elf.models import Held, HeldModel, another_given, embedded_models, held_model
 from harness.model import Model
 from harness.model.refusals import refusals
 from harness.targets.base import Stop
@@ -55,7 +55,11 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     findings = _all_findings(prepared, seen, records, outputs)
     budgets = _check_budgets(prepared, measures, outputs)
     held = held_model(image, model) if model is not None else None
-    wrong_model = _wrong_model(seen, model) or _wrong_copy(held, outputs)
+    wrong_model = (
+        _wrong_model(seen, model)
+        or _wrong_copy(held, outputs)
+        or _wrong_given(prepared, seen, outputs)
+    )
     if held is not None and held.text and not wrong_model:
         findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
     ram = image.chip.area("ram").size
@@ -290,6 +294,15 @@ def _wrong_copy(held: HeldModel | None, outputs: OutputCheck) -> list[str]:
         return []
     right = bool(outputs.compared) and not outputs.mismatches and not outputs.problem
     return [] if held.held is Held.ANOTHER and right else [held.text]
+
+
+def _wrong_given(prepared: Prepared, seen: Observation, outputs: OutputCheck) -> list[str]:
+    """A message about the model that interpreters got, if the image holds the case's, too."""
+    model, right = prepared.model, outputs.compared and not outputs.mismatches
+    if model is None or not seen.models or (right and not outputs.problem):
+        return []
+    text = another_given(prepared.image, seen.models, model)
+    return [text] if text else []
 
 
 def _model_of(crc: str) -> str:

@@ -47,6 +47,7 @@ class Observation:
     stuck: bool = False  # in a handler that has executed for longer than the image is watched
     last_resort: Finding | None = None  # the function in which the firmware gave up
     invocations: Invocations = NO_INVOCATIONS  # calls of the interpreter
+    models: tuple[int, ...] = ()  # addresses of the root tables of models that interpreters got
     quiet: float | None = None  # seconds on the target's clock since it last printed; None: never
     measured: Measured = NOT_MEASURED  # by the target
     cause: str = ""  # why what the core waits for does not come; "" for an image that ended

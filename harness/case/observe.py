@@ -14,7 +14,7 @@ from harness.base.text import count_of
 from harness.case.case import NEVER, Case
 from harness.case.endings import FATAL_STOPS, at_rest, declared, has_all_results, has_ended
 from harness.case.feed import Feeder
-from harness.case.interpreters import arena_findings, constructors
+from harness.case.interpreters import arena_findings, constructors, models_given
 from harness.case.invocations import (
     ALLOCATE,
     INPUT,
@@ -108,11 +108,13 @@ class Observer:
         ``provoked`` faults are the tests' own.
         """
         session, gave_up, invocations = self.session, None, NO_INVOCATIONS
+        models: tuple[int, ...] = ()
         findings = tuple(session.findings)
         if self.image is not None and self.functions:
             gave_up = _last_resort(session, self.image, self.functions)
             invocations = invocations_of(session, self.functions, self.image)
             findings += arena_findings(session, self.functions, self.image)
+            models = models_given(session.calls, self.functions)
         if self.overruns is not None:
             findings += self.overruns.findings
         return Observation(
@@ -127,6 +129,7 @@ class Observer:
             at_rest=at_rest(session, last or stop),
             last_resort=gave_up,
             invocations=invocations,
+            models=models,
             quiet=_quiet(session),
             not_pressed=self.tap.not_pressed,
         )

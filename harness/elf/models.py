@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -11,6 +11,7 @@ import numpy as np
 from harness.base import paths
 from harness.base.errors import BadModel
 from harness.base.text import count_of
+from harness.elf.demangle import short_name
 from harness.elf.image import Image
 from harness.model.differences import described, different_parts, same_graph
 from harness.model.model import Model
@@ -102,6 +103,32 @@ def incomplete_copy(
         if count and lacks and content[:count] == model.data[:count]:
             return symbol.name, count
     return None
+
+
+def another_given(image: Image, roots: Sequence[int], model: Model) -> str:
+    """That interpreters got other models of ``image`` than ``model``; "" if it is not known.
+
+    ``roots`` are the addresses of the root tables that they got.
+    """
+    given = [_rooted_at(image, root) for root in roots]
+    names = [one.name for one in given if one is not None and not same_graph(model, one)]
+    if not names or len(names) < len(given):
+        return ""
+    return f"the interpreter gets {' and '.join(names)}, which is not {model.name}"
+
+
+def _rooted_at(image: Image, root: int) -> Model | None:
+    """The readable model of the image whose root table lies at ``root``."""
+    symbol = image.object_at(root)
+    data = image.read(symbol.address, symbol.size) if symbol is not None else None
+    if symbol is None or data is None:
+        return None
+    if symbol.address + int.from_bytes(data[:_IDENTIFIER_AT], "little") != root:
+        return None
+    try:
+        return Model.from_bytes(data, short_name(symbol.name))
+    except BadModel:
+        return None
 
 
 def embedded_models(image: Image) -> Iterator[Model]:

@@ -25,6 +25,10 @@ _SOME = 4096
 _MOST_AXES = 4
 #: Part of a float by which two that are computed in different ways may differ.
 _FLOAT_STEP = 1e-6
+#: Steps between integers, at least, for a step to be no evidence.
+_LEAST_STEPS = 16
+#: Share of the elements behind the right ones that are wrong.
+_MOST_OF_THEM = 0.8
 #: Characters of the labels that a text lists.
 _LABELS_WIDTH = 60
 
@@ -209,6 +213,21 @@ def _factor(values: Values) -> Iterator[str]:
     yield "has the opposite sign" if factor == -1 else f"is {shown} times what is expected"
 
 
+def _inverted(values: Values) -> Iterator[str]:
+    """A constant minus the right value: ``255 - x``, ``1 - x``."""
+    obtained, expected = values.numbers
+    sums = obtained + expected
+    if not values.varied(expected) or not np.isfinite(sums).all():
+        return
+    total = np.median(sums).item()
+    # Quantized values are rounded on each side, and cut off at the limits.
+    allowed = 1.0 if values.integers else 2 * values.allowed
+    if values.integers and np.ptp(expected) < _LEAST_STEPS:
+        return
+    if (np.abs(sums - total) <= allowed + _FLOAT_STEP * np.abs(expected)).all():
+        yield f"is inverted: {total:.6g} - x for x"
+
+
 def _late(values: Values) -> Iterator[str]:
     """Each row is the one before it, or the one after it."""
     if values.rows is None or len(values.expected) <= LEAST:
@@ -233,8 +252,21 @@ def _from_one_on(values: Values) -> Iterator[str]:
     if values.rows is not None:
         wrong = values.wrong.reshape(len(values.wrong), -1)
         yield from _suffix(np.any(wrong, axis=1), f"from {values.rows.noun} ", values.rows.first)
+        yield from _first_part(values, np.any(wrong, axis=0))
     else:
         yield from _suffix(values.wrong.ravel(), "from element ", 0)
+
+
+def _first_part(values: Values, wrong: Array) -> Iterator[str]:
+    """Rows that are right in their first elements, and wrong in most of the others that vary."""
+    begin, count = int(np.argmax(wrong)), len(wrong)
+    if not values.varied(values.expected):
+        return
+    expected = values.expected.reshape(-1, count)
+    vary = (expected != expected[:1]).any(axis=0) if len(expected) > 1 else wrong
+    behind = wrong[begin:][vary[begin:]]
+    if vary[:begin].sum() >= LEAST and len(behind) >= LEAST and behind.mean() > _MOST_OF_THEM:
+        yield f"is right in its first {begin:,} of {count:,} elements only"
 
 
 def _suffix(wrong: Array, text: str, first: int) -> Iterator[str]:
@@ -251,7 +283,7 @@ def _one_step(values: Values) -> Iterator[str]:
 
 #: The most specific ones first.
 _RULES: tuple[Callable[[Values], Iterator[str]], ...] = (
-    _constant, _late, _rearranged, _swapped_bytes_of_numbers, _signs, _offset, _factor,
+    _constant, _late, _rearranged, _swapped_bytes_of_numbers, _signs, _offset, _factor, _inverted,
     _one_step, _from_one_on,
 )  # fmt: skip
 

@@ -106,7 +106,9 @@ TWO = "MAKE(&one, op_resolver, tensor_arena); allocate(&one);"
 
 @pytest.mark.parametrize("again", ["invoke(&one);", "allocate(&one);"])
 def test_an_arena_that_another_interpreter_got_is_named(judged, again):
-    result = judged(TWO + "MAKE(&two, op_resolver, tensor_arena + 8); allocate(&two);" + again)
+    result = judged(
+        TWO + "make(&two, 0, op_resolver, tensor_arena + 8, 128); allocate(&two);" + again
+    )
     assert (result.verdict, result.findings[0].kind) == (Verdict.FAIL, "arena_shared")
     assert result.reason.startswith(f"{SHARED} (in main at ")
 
@@ -145,3 +147,23 @@ def test_an_arena_that_is_a_null_pointer_is_named(judged, size, text):
 def test_what_only_looks_like_it_passes(judged, body, first):
     result = judged(body, first)
     assert (result.verdict, result.problems) == (Verdict.PASS, ())
+
+
+@pytest.mark.parametrize(
+    ("arena", "size", "rest"),
+    [
+        ("tensor_arena", 257, 256),
+        ("tensor_arena + 4", 256, 240),
+        ("tensor_arena", 256, None),
+        ("tensor_arena + 4", 240, None),
+        ("(void *)0x20020000", 4096, None),  # memory that no variable has
+    ],
+)
+def test_more_bytes_than_the_arena_has_are_named(judged, arena, size, rest):
+    result = judged(f"make(&one, 0, op_resolver, {arena}, {size}); allocate(&one);")
+    assert result.passed is (rest is None)
+    if rest is not None:
+        assert result.findings[0].kind == "arena_overstated"
+        assert result.reason.startswith(
+            f"the interpreter is told of {size:,} bytes at tensor_arena, which has {rest} there (in"
+        )

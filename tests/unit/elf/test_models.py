@@ -15,7 +15,7 @@ from networks import small_network
 
 from harness.base import paths
 from harness.elf import Image
-from harness.elf.models import Held, HeldModel, held_model, incomplete_copy
+from harness.elf.models import Held, HeldModel, another_given, held_model, incomplete_copy
 from harness.model import Model
 
 NETWORK = small_network()
@@ -150,6 +150,38 @@ def test_another_model_of_the_project_is_named():
 
 def test_one_of_two_models_is_enough():
     assert held(OTHER + FILLER + NETWORK.data).held is Held.MODEL
+
+
+HELLO = (paths.models() / "hello_world_int8.tflite").read_bytes()
+AT, BEHIND = 0x100, 0x100 + len(NETWORK.data) + 64
+
+
+def root_at(address: int, data: bytes) -> int:
+    """The address of the root table of the model ``data`` at ``address``."""
+    return address + int.from_bytes(data[:4], "little")
+
+
+@pytest.mark.parametrize(
+    ("roots", "named"),
+    [
+        ([root_at(BEHIND, HELLO)], True),
+        ([root_at(AT, NETWORK.data)], False),
+        ([root_at(BEHIND, HELLO), root_at(AT, NETWORK.data)], False),  # two interpreters
+        ([BEHIND], False),  # the address of something else
+        ([0x2000_0000, root_at(BEHIND, HELLO)], False),  # a copy in RAM may be the model
+        ([], False),
+    ],
+)
+def test_another_model_that_interpreters_got_is_named(roots, named):
+    stored = NETWORK.data.ljust(BEHIND - AT, b"\0") + HELLO
+    symbols = [
+        MadeSymbol("network_model", AT, len(NETWORK.data)),
+        MadeSymbol("sine_model", BEHIND, len(HELLO)),
+    ]
+    sections = [MadeSection(".rodata", AT, stored, load=AT)]
+    image = Image(Path("made.elf"), write_elf(sections, symbols))
+    told = "the interpreter gets sine_model, which is not network" if named else ""
+    assert another_given(image, roots, NETWORK) == told
 
 
 @pytest.mark.parametrize("stored", [FILLER, CODE, NETWORK.data[:3]], ids=["none", "code", "stub"])
