@@ -100,5 +100,5 @@ def test_a_failure_that_ram_does_not_decide_is_not_told_so(judged, body):
 
 
 def test_a_run_that_passes_is_not_repeated(judged, monkeypatch):
-    monkeypatch.setattr("harness.case.trials.observe", None)
+    monkeypatch.setattr("harness.case.further_runs.trials.observe", None)
     assert judged(f"{RIGHT} print(3);").verdict is Verdict.PASS

@@ -10,8 +10,8 @@ from elf_writer import MadeSection, write_elf
 from model_builder import Op, T, build
 
 from harness.base import paths
+from harness.case.further_runs.wrong_side import WrongSide, wrong_side
 from harness.case.layers import DeviceInference
-from harness.case.wrong_side import WrongSide, wrong_side
 from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter, dequantize

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.base.power_on import DEFAULT_SEED, ZERO, name_of, pattern, seed_of
+from harness.case.further_runs.trials import Change, Trials, is_short
 from harness.case.power_on import OPTION, runs_of
 from harness.case.prepare import Prepared
 from harness.case.result import CaseResult, Verdict
-from harness.case.trials import Change, Trials, is_short
 from harness.elf import Image
 from harness.elf.demangle import short_name
 from harness.elf.main_stack import main_stack

@@ -15,10 +15,10 @@ from itertools import chain, islice
 
 import numpy as np
 
-from harness.case import what_if_code
+from harness.case.further_runs import what_if_code
+from harness.case.further_runs.trials import Change, Trials, is_short
 from harness.case.prepare import Prepared
 from harness.case.result import CaseResult
-from harness.case.trials import Change, Trials, is_short
 from harness.elf import Image
 from harness.elf.dwarf.entries import Entry
 from harness.elf.dwarf.format import At, Tag

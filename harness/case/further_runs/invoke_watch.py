@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.case.further_runs.trials import Trials
 from harness.case.layers import DeviceInference, TensorReader, functions_of
-from harness.case.trials import Trials
 from harness.elf import Image
 from harness.model import Model
 from harness.simulator import Machine

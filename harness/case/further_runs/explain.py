@@ -1,7 +1,7 @@
-"""What further runs of a failed case show: the cause in the first line of its verdict.
+"""The cause in the first line of a verdict, from further runs in a fixed order.
 
-In this order: whether RAM that was never written decides, which side is wrong (application or
-kernels), which mistake undone lets the case pass, where the first NaN comes from.
+Whether RAM that was never written decides, which side is wrong, which mistake undone lets the case
+pass, where the first NaN comes from.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from harness.base.errors import HilError, Unsupported
 from harness.base.findings import Finding, Kind
+from harness.case.further_runs.trials import Trials
+from harness.case.further_runs.uninitialised import Uninitialised, uninitialised
+from harness.case.further_runs.wrong_side import WrongSide, wrong_side
 from harness.case.layers import DeviceInference, compare_with_device, device_inferences
 from harness.case.power_on import runs_of
 from harness.case.prepare import Prepared
 from harness.case.result import CaseResult
-from harness.case.trials import Trials
-from harness.case.uninitialised import Uninitialised, uninitialised
-from harness.case.wrong_side import WrongSide, wrong_side
 from harness.reference import Interpreter, LayerReport
 from harness.targets.base import Stop
 from harness.targets.opening import Targets
@@ -91,8 +91,8 @@ def _with_cause(
 
 def _tried(prepared: Prepared, result: CaseResult, targets: Targets) -> CaseResult:
     """``result`` with the mistake of the application without which the case passes, if any."""
-    from harness.case.first_nan import first_nan  # noqa: PLC0415 - only where values differ
-    from harness.case.what_if import mistake  # noqa: PLC0415
+    from harness.case.further_runs.first_nan import first_nan  # noqa: PLC0415 - only where values differ
+    from harness.case.further_runs.what_if import mistake  # noqa: PLC0415
 
     mismatch = result.mismatch
     if mismatch is None:
@@ -174,7 +174,7 @@ def _wrong_side_while_fed(
     prepared: Prepared, stated: Stated, interpreter: Interpreter, targets: Targets, count: int
 ) -> WrongSide | None:
     """The side that is wrong in a run that the host takes part in; None if nothing shows it."""
-    from harness.case.invoke_watch import watched_inferences  # noqa: PLC0415 - loads the simulator
+    from harness.case.further_runs.invoke_watch import watched_inferences  # noqa: PLC0415 - loads the simulator
 
     first = replace(prepared, inputs=prepared.inputs[:count])
     read = watched_inferences(Trials(first, targets), interpreter.model, count)

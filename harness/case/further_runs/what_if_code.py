@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from harness.case.trials import Change
+from harness.case.further_runs.trials import Change
 from harness.elf import Image, Symbol
 from harness.elf.dwarf.entries import Entry
 from harness.elf.dwarf.format import At, Tag

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from harness.case.further_runs.trials import is_short
 from harness.case.prepare import Prepared
 from harness.case.result import CaseResult
-from harness.case.trials import is_short
 from harness.debug.unwind import StackFrame, Unwinder
 from harness.simulator.unicorn import Reg
 from harness.targets.base import Executed
