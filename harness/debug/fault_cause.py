@@ -318,7 +318,9 @@ def _store_to_flash(scene: _Scene) -> str:
     held = scene.image.object_at(address)
     if held is not None:
         name = short_name(held.name)
-        return f"a store to flash: 0x{address:x} lies in {name}, which is const"
+        placed = any(one.name == held.section and one.writable for one in scene.image.sections)
+        why = f"placed in flash (section {held.section})" if placed else "which is const"
+        return f"a store to flash: 0x{address:x} lies in {name}, {why}"
     return f"a store to flash at 0x{address:x}, which only NVMC writes"
 
 

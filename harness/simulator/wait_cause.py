@@ -31,7 +31,7 @@ _ISER = 0x100  # offset of NVIC_ISER0 in the system control space
 #: or reads a FIFO byte by byte, needs fewer.
 _NEVER_CLEARED = 1000
 #: Entries of a handler, each from its own return, after which nothing else is said to run.
-_STARVES = 10_000
+_STARVES = 100
 #: Instructions of the longest loop that the core skips, and more.
 _LONGEST_LOOP = 4096
 #: Symbols of kernels (Zephyr, FreeRTOS), whose drivers enable interrupts long before they start a

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,8 @@ def _wrong_input(
     image: Image,
 ) -> str:
     tensors = interpreter.model.inputs
+    if swapped := _swapped(got, stated):
+        return swapped
     for number, (read, tensor) in enumerate(zip(got, tensors, strict=True)):
         if number >= len(stated.inputs) or stated.allows(number, read):
             continue
@@ -78,6 +81,16 @@ def _wrong_input(
         right = stated.inputs[number][: len(read)]
         how = _two_layouts(image) or _input_mistake(_StoredInput(read, right, tensor, heads))
         return f"{_name('input', number, tensors)} {how}"
+    return ""
+
+
+def _swapped(got: Sequence[Array], stated: Stated) -> str:
+    """Which two inputs hold what is stated for the other; "" if none do."""
+    for one, other in combinations(range(min(len(got), len(stated.inputs))), 2):
+        if got[one].shape != got[other].shape or stated.allows(one, got[one]):
+            continue
+        if stated.allows(other, got[one]) and stated.allows(one, got[other]):
+            return f"inputs {one} and {other} are swapped"
     return ""
 
 

@@ -73,6 +73,9 @@ INPUTS: dict[str, tuple[Change, str]] = {
                 "input is shifted by 2 elements towards the end"),
     "constant": (lambda x: np.zeros_like(x) + x[:1],
                  "input is the same in each inference"),
+    "inverted": (lambda x: ~x, "input is inverted: -1 - x for x"),
+    "cut": (lambda x: x * (np.arange(64) < 32).reshape(x.shape[1:]),
+            "input is right in its first 32 of 64 elements only"),
     "other values": (lambda x: x[::-1],
                      "input in memory is not the stated one: [0, 0, 0, 0] of inference 0 is FIRST"),
 }  # fmt: skip
@@ -191,6 +194,20 @@ def test_two_inputs_are_told_apart_by_their_number(image):
     ]
     said = Stated((one, two), (outputs,))
     assert text_of(read, said, SUM, image) == "the application's input 1 is off by -37"
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_two_inputs_that_are_swapped(image, swapped):
+    one = np.arange(COUNT, dtype=np.int8).reshape(COUNT, 1)
+    two = np.int8(10) - one
+    first, second = (two, one) if swapped else (two, one + np.int8(1))
+    outputs = np.array(SUM.invoke_batch([first, second])[0])
+    read = [
+        DeviceInference((a.tobytes(), b.tobytes()), (y.tobytes(),), (bytes(4), bytes(4)))
+        for a, b, y in zip(first, second, outputs, strict=True)
+    ]
+    text = text_of(read, Stated((one, two), (outputs,)), SUM, image)
+    assert (text == "the application's inputs 0 and 1 are swapped") is swapped
 
 
 def test_nothing_is_said_where_both_sides_are_right(image):

@@ -113,3 +113,10 @@ def test_a_fault_names_what_it_hit(reason, body, words):
     assert words in cause
     assert len(cause) <= LONGEST
     assert place
+
+
+def test_a_variable_that_the_linker_placed_in_flash_is_named(build, tmp_path):
+    variable = 'static volatile int arena[4] __attribute__((section(".arena"))) = {1};'
+    elf = build(variable + "arena[1] = 1;", "-O1 -Wl,--section-start=.arena=0x8000")
+    result = run_case(Case("own", elf=elf, scraper=r"/y=(?P<y>\d+)/", timeout=2.0), tmp_path)
+    assert "0x8004 lies in arena, placed in flash (section .arena)" in result.reason
