@@ -29,7 +29,6 @@ from harness.case.result import (
     Measures,
     Verdict,
 )
-from harness.elf.layouts import two_layouts
 from harness.elf.models import Held, HeldModel, another_given, embedded_models, held_model
 from harness.model import Model
 from harness.model.refusals import refusals
@@ -100,6 +99,8 @@ def _with_layouts(judgement: Judgement, prepared: Prepared, outputs: OutputCheck
     """``judgement``, first a structure that files lay out differently, for values that differ."""
     if judgement.verdict is Verdict.PASS or not outputs.mismatches:
         return judgement
+    from harness.elf.layouts import two_layouts  # noqa: PLC0415 - reads debug information
+
     found = next(iter(two_layouts(prepared.image)), None)
     if found is None:
         return judgement

@@ -156,8 +156,13 @@ def observe(
     inputs: Sequence[Sequence[bytes]] = (),
     recording: Recording | None = None,
     image: Image | None = None,
+    *,
+    explains: bool = True,
 ) -> Observation:
-    """Run the image of ``session`` for ``case``, and feed ``inputs`` through the console."""
+    """Run the image of ``session`` for ``case``, and feed ``inputs`` through the console.
+
+    ``explains``: a fault is run again, to find where its bad pointer came from.
+    """
     console = Console(scrapers_of(case), recording, case.expect.lines_absent)
     observer = Observer(session, console, image, case.presses)
     tap, deadline = observer.tap, session.deadline(case.timeout, guard=case.guard)
@@ -182,7 +187,7 @@ def observe(
         missed_step=missed,
         stuck=is_stuck(last, session.handler_seconds or 0.0, case.observe_after),
     )
-    if feeder is None and not (case.steps or case.presses):
+    if explains and feeder is None and not (case.steps or case.presses):
         seen = replace(seen, faults=with_origin(session, image, seen.faults))
     if image is not None and case.model is not None:
         copied = _incomplete_model(session, image, case.model, seen)

@@ -21,7 +21,7 @@ from harness.debug.unwind import StackFrame, Unwinder
 from harness.elf import Image
 from harness.elf.demangle import short_name
 from harness.elf.main_stack import stack_at
-from harness.elf.operand import sources, transferred
+from harness.elf.operand import Transfer, sources, transferred
 from harness.model.schema import IDENTIFIER
 from harness.simulator import Machine, snapshot
 from harness.simulator.snapshot import Snapshot
@@ -107,6 +107,7 @@ class _Back:
         self._begin = snapshot.take(machine)
         self.first = max(0, fault.executed - _FOLLOWED)
         self.steps: list[tuple[int, ...]] = []  # registers before each instruction
+        self._transfers: dict[int, Transfer | None] = {}  # of steps
         self._trace(fault.executed)
 
     def _trace(self, executed: int) -> None:
@@ -129,6 +130,12 @@ class _Back:
         pc = self.steps[at][_PC] & ~1
         return self.image.read(pc, 4) or (self.image.read(pc, 2) or b"") + b"\0\0"
 
+    def transfer(self, at: int) -> Transfer | None:
+        """What a step loads or stores; None if it does neither."""
+        if at not in self._transfers:
+            self._transfers[at] = transferred(self.code(at), self.steps[at])
+        return self._transfers[at]
+
     @cached_property
     def stack(self) -> tuple[int, int]:
         """Begin and top of the stack of the fault; of the same value if it is not known."""
@@ -148,7 +155,7 @@ class _Back:
             return self._branch(at)
         if self.image.read(self.fault.pc & ~1, 2) is None:
             return self._branch(at - 1)
-        moved = transferred(self.code(at), self.steps[at])
+        moved = self.transfer(at)
         return (moved.base, at) if moved is not None else None
 
     def _branch(self, at: int) -> tuple[int, int] | _Load | None:
@@ -156,7 +163,7 @@ class _Back:
         first = int.from_bytes(code[:2], "little")
         if first & _BRANCH_MASK == _BRANCH:
             return first >> 3 & 15, at
-        moved = transferred(code, registers)
+        moved = self.transfer(at)
         if moved is None or not moved.loads or _PC not in moved.words:
             return None
         base = moved.base
@@ -210,8 +217,7 @@ class _Back:
         moves: list[tuple[int, int]] = []
         for step in range(at - 1, -1, -1):
             before, value = self.steps[step], self.steps[step + 1][register]
-            code = self.code(step)
-            moved = transferred(code, before)
+            moved = self.transfer(step)
             if moved is not None and moved.loads and register in moved.words:
                 address, base = moved.words[register], moved.base
                 load = _Load(
@@ -221,7 +227,7 @@ class _Back:
                 return load if kept is None else self.source_of(*kept)
             if before[register] == value:
                 continue
-            from_ = (moved.base,) if moved is not None else sources(code)
+            from_ = (moved.base,) if moved is not None else sources(self.code(step))
             near = [one for one in from_ if abs(before[one] - value) < _NEAR]
             if _SP in near:
                 return _Local(step)
@@ -235,7 +241,7 @@ class _Back:
     def _stored(self, load: _Load) -> tuple[int, int] | None:
         """The register that the last store to the address of ``load`` stored, and its step."""
         for step in range(load.at - 1, -1, -1):
-            moved = transferred(self.code(step), self.steps[step])
+            moved = self.transfer(step)
             if moved is not None and not moved.loads:
                 for register, address in moved.words.items():
                     if address == load.address:
@@ -371,7 +377,7 @@ def _index_outside(back: _Back) -> str:
     if address is None or not isinstance(wild, tuple) or back.is_wild:
         return ""
     register, at = wild
-    moved, base = transferred(back.code(at), back.steps[at]), back.steps[at][register]
+    moved, base = back.transfer(at), back.steps[at][register]
     held = back.image.object_at(base)
     if moved is None or not moved.indexed or held is None or held.address != base:
         return ""
@@ -387,7 +393,7 @@ def _index_outside(back: _Back) -> str:
 def _model_as_pointer(back: _Back) -> str:
     """The first word of a model that is taken for its address."""
     for at in range(len(back.steps) - 1, max(-1, len(back.steps) - _RECENT), -1):
-        moved = transferred(back.code(at), back.steps[at])
+        moved = back.transfer(at)
         source = back.load_of(moved.base, at) if moved is not None and moved.loads else None
         held = back.image.object_at(source.address) if source is not None else None
         data = back.image.read(held.address, 8) if held is not None else None
@@ -459,7 +465,7 @@ def _accesses(back: _Back) -> Iterator[tuple[int, int, int]]:
         if pc in places:
             continue
         places.add(pc)
-        moved = transferred(back.code(at), registers)
+        moved = back.transfer(at)
         if moved is not None and back.image.locate(pc).function == own:
             yield registers[moved.base], moved.base, at
 

@@ -72,7 +72,7 @@ EFFECTS: dict[str, Effect] = {
     "chip": Effect("nrf9160", "nrf5430", "no chip 'nrf5430'", _MODEL),
     "model": Effect("hello.tflite", "digits.tflite", "the image runs"),
     "scraper": Effect("hello_world", "ztest", "no test ran", _MODEL),
-    "inputs": Effect([{"regex": _X, "form": "real"}], ["^z: (.)"], "no inference", (
+    "inputs": Effect([{"regex": _X, "form": "real"}], ["^z: (.)"], "incomplete or out of order", (
         *_MODEL, ("outputs", [{"regex": _Y, "form": "real"}]))),
     "outputs": Effect([{"regex": _Y, "form": "real"}], ["y_value: (0)"], "", (
         *_MODEL, ("inputs", [{"regex": _X, "form": "real"}]))),

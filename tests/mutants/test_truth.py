@@ -61,7 +61,7 @@ class One:
 
 
 def masked(name: str, mask: str) -> One:
-    return One(name, f"{GOOD}{mask}{PENDING.format(priority=0x40)}{IDLE}", notes="Armv8-M ARM")
+    return One(name, f"{GOOD}{mask}{PENDING.format(priority=0x40)}{IDLE}", notes="is pending, and ")
 
 
 CASES = [
@@ -85,7 +85,8 @@ CASES = [
     One("waits in PendSV for a masked interrupt",
         GOOD + "*(volatile unsigned char *)0xE000ED22 = 0x20;" + PENDSV + IDLE,
         on_fault=PENDING.format(priority=0xE0) + IDLE),
-    One("rests too early", 'say("y=1\\n");' + PENDSV + IDLE, "1 result came", on_fault=IDLE),
+    One("rests too early", 'say("y=1\\n");' + PENDSV + IDLE,
+        "PendSV has no handler of its own", on_fault=IDLE),
     # what is expected by name is an end
     One("fault with values", GOOD + FAULT, keys=('expect.findings = ["fault"]',)),
     One("fault with values, a handler that executes", GOOD + FAULT,

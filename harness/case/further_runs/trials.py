@@ -39,7 +39,8 @@ class Trials:
         def attempt(session: Session) -> CaseResult:
             if change is not None:
                 change(session)
-            return judged(prepared, observe(session, case, prepared.inputs, None, prepared.image))
+            image, inputs = prepared.image, prepared.inputs
+            return judged(prepared, observe(session, case, inputs, None, image, explains=False))
 
         given = {**case.target_options, **options}
         return self.targets.run(case.target, prepared.image, attempt, given)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.base.findings import Kind
 from harness.base.power_on import DEFAULT_SEED, ZERO, name_of, pattern, seed_of
 from harness.case.further_runs.trials import Change, Trials, is_short
 from harness.case.power_on import OPTION, runs_of
@@ -51,7 +52,9 @@ def uninitialised(
     other = DEFAULT_SEED if seed == ZERO else ZERO
     trials = Trials(prepared, targets)
     changed = trials.run(options={OPTION: name_of(other)})
-    if _outcome(changed) == _outcome(result):
+    # A fault of the run itself has been explained, which the others are not.
+    same = trials.run() if any(one.kind is Kind.FAULT for one in result.findings) else result
+    if _outcome(changed) == _outcome(same):
         return None
     what = "RAM that was never written"
     if is_short(changed if changed.passed else result):
