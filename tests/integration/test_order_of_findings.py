@@ -29,7 +29,7 @@ __attribute__((noipa)) int allocate(int status)
     __asm__("_ZN6tflite16MicroInterpreter15AllocateTensorsEv");
 int allocate(int status) { return status; }
 """
-RENODE = pytest.param("renode", marks=pytest.mark.needs("renode"))
+RENODE = pytest.param("renode", marks=[pytest.mark.needs("renode"), pytest.mark.renode])
 
 
 @pytest.fixture(scope="module")
