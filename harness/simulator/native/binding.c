@@ -7,6 +7,7 @@
 #include "calls.h"
 #include "emulate.h"
 #include "protection.h"
+#include "stack_watch.h"
 #include "state.h"
 
 #ifndef CORE_SOURCES
