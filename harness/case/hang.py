@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.base.exceptions import exception_name
 from harness.base.hints import NO_HINT, Hint, HintText
-from harness.base.platforms import DEFAULT_CHIP, ChipTable, chip_called
+from harness.base.platforms import ChipTable
 from harness.base.text import count_of
 from harness.case.case import NEVER, Case
 from harness.targets.base import Stop
@@ -57,10 +57,10 @@ class Hang:
     time_hint: HintText
 
 
-def explain_hang(case: Case, seen: Observation, outputs: OutputCheck) -> Hang:
+def explain_hang(case: Case, seen: Observation, outputs: OutputCheck, chip: ChipTable) -> Hang:
     """The reason, the problem and the hints of a run that did not end."""
     problem, hint = unread(case, seen)
-    reason = why_unfinished(case, seen, outputs)
+    reason = why_unfinished(case, seen, outputs, chip)
     held = unwritten(seen)
     lacks = bool(held) and (seen.main_returned or seen.awaited)
     causes = tuple(filter(None, (held if lacks else "", seen.cause)))
@@ -78,10 +78,10 @@ def unwritten(seen: Observation) -> str:
     return f'stdout holds "{shown}": {remedy}call fflush(stdout)'
 
 
-def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
+def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck, chip: ChipTable) -> str:
     """The reason: how far the image came, what stopped it, and where the core was."""
     where = f"; pc is in {seen.where}" if seen.where else ""
-    end = seen.complaint or how_it_ended(seen.stop, seen.at_rest, chip_of(case), stuck=seen.stuck)
+    end = seen.complaint or how_it_ended(seen.stop, seen.at_rest, chip, stuck=seen.stuck)
     if seen.main_returned and seen.stop is Stop.IDLE and not seen.complaint:
         end = "main() returned"
     if seen.stop in (Stop.GUARD, Stop.DEADLINE) and not seen.stuck:
@@ -118,11 +118,6 @@ def how_it_ended(stop: Stop, rest: AtRest | None, chip: ChipTable, *, stuck: boo
     if not rest.exception:
         return what
     return f"{what}, in the handler of {exception_name(rest.exception, chip)}"
-
-
-def chip_of(case: Case) -> ChipTable:
-    """The chip of ``case``, by default this project's."""
-    return chip_called(case.chip or DEFAULT_CHIP)
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, HintText]:

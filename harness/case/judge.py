@@ -9,6 +9,7 @@ from dataclasses import replace
 from harness.base import paths
 from harness.base.findings import FATAL, Finding, Kind, in_order
 from harness.base.hints import Hint, HintText, for_findings
+from harness.base.platforms import ChipTable
 from harness.base.text import count_of
 from harness.case.case import SYSTEM_OFF, Case
 from harness.case.causes import in_sequence, with_reasons
@@ -16,7 +17,7 @@ from harness.case.effects import JudgedRun, as_reason, without_effect
 from harness.case.endings import hung
 from harness.case.evidence import check_evidence, known_of
 from harness.case.float_printing import missing_floats
-from harness.case.hang import chip_of, explain_hang, how_it_ended
+from harness.case.hang import Hang, explain_hang, how_it_ended
 from harness.case.measure import measure, with_bounds
 from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck, check_outputs
@@ -61,8 +62,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     )
     if held is not None and held.text and not wrong_model:
         findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
-    ram = image.chip.area("ram").size
-    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model, ram=ram)
+    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model, chip=image.chip)
     if not wrong_model:
         judgement = _with_refusal(judgement, prepared, outputs)
         judgement = _with_layouts(judgement, prepared, outputs)
@@ -161,18 +161,17 @@ def judge(
     over_budget: Sequence[str] = (),
     wrong_model: Sequence[str] = (),
     *,
-    ram: int,
+    chip: ChipTable,
 ) -> Judgement:
     """Judge whether a run met the case's expectations.
 
     ``wrong_model`` are messages that the image runs another model than the case's. They come first
-    in every reason, because the other problems may follow from it. ``ram`` is the size of the
-    chip's, in bytes.
+    in every reason, because the other problems may follow from it. ``chip`` is the image's.
     """
     expected = case.expect
     unexpected = expected.unexpected(findings)
     missing = expected.unmet(findings)
-    remedy = for_findings(in_order(unexpected), ram)
+    remedy = for_findings(in_order(unexpected), chip.area("ram").size)
     if any(finding.kind in FATAL for finding in unexpected):
         messages = [*in_sequence(unexpected), *missing]
         return _negative(Verdict.FIRMWARE, wrong_model, messages, remedy)
@@ -180,7 +179,8 @@ def judge(
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
         others = [*missed, *missing, *wrong, *over_budget]
-        return _unfinished(case, seen, outputs, unexpected, others, wrong_model, remedy)
+        hang = explain_hang(case, seen, outputs, chip)
+        return _unfinished(hang, seen, unexpected, others, wrong_model, remedy)
     problems = [*in_sequence(unexpected), *missing]
     if case.wants_outputs or _told_by_tests(case, outputs):
         problems += _output_problems(case, outputs)
@@ -188,7 +188,7 @@ def judge(
         count = count_of(outputs.inferences, "inference")
         problems.append(f"{count} gave outputs, none is expected")
     if case.end == SYSTEM_OFF and not (seen.at_rest and seen.at_rest.off):
-        instead = how_it_ended(seen.stop, seen.at_rest, chip_of(case))
+        instead = how_it_ended(seen.stop, seen.at_rest, chip)
         problems.append(f"the image should switch the chip off, but {instead}")
     problems += [seen.missed_step] if seen.missed_step else []
     problems += over_budget
@@ -217,9 +217,8 @@ def _one_line(problem: str) -> str:
 
 
 def _unfinished(
-    case: Case,
+    hang: Hang,
     seen: Observation,
-    outputs: OutputCheck,
     unexpected: Sequence[Finding],
     others: Sequence[str],
     wrong_model: Sequence[str],
@@ -228,7 +227,6 @@ def _unfinished(
     """Judge an image that did not end: by its own findings, or else as hung."""
     # A missing end record is implied by "unfinished" and not a separate problem.
     messages = in_sequence(one for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED)
-    hang = explain_hang(case, seen, outputs)
     rest = [hang.reason, *hang.others, *others]
     if hang.unread:
         problems = [*messages, hang.unread, *rest]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from device import line
 
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case, LastLine
 from harness.case.hang import time_hint, unread, why_unfinished
 from harness.case.invocations import Invocations
@@ -17,6 +18,7 @@ from harness.targets import Counters, Stop
 from harness.uart import Console
 from harness.uart import scraper as scraper_called
 
+CHIP = chip_called(DEFAULT_CHIP)
 CASE = Case("c")
 INFERENCE = line(0, "inference", index=0, ticks=64, source="dwt", hz=1, status=0)
 
@@ -98,12 +100,12 @@ def test_a_silent_console_has_no_scraper_to_suggest():
 )
 def test_the_reason_of_a_hang_has_the_progress_of_the_image(observation, words):
     case = Case("c", timeout=2.5, guard=30.0)
-    assert words in f"{why_unfinished(case, observation, OutputCheck(inferences=1))}"
+    assert words in f"{why_unfinished(case, observation, OutputCheck(inferences=1), CHIP)}"
 
 
 def test_an_image_that_is_scraped_needs_no_record():
     case = Case("c", scraper="hello_world")
-    said = why_unfinished(case, seen(Stop.IDLE, said=b"hello\n"), OutputCheck(inferences=2))
+    said = why_unfinished(case, seen(Stop.IDLE, said=b"hello\n"), OutputCheck(inferences=2), CHIP)
     assert said.startswith("1 line and 2 results came, then")
 
 

@@ -6,6 +6,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.expected import Expected
 from harness.base.findings import Kind
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case, LastLine
 from harness.case.judge import judge
 from harness.case.observe import observe
@@ -15,6 +16,7 @@ from harness.elf import Image
 from harness.targets import Fault, Stop
 from harness.uart.scrapers import SCRAPERS
 
+CHIP = chip_called(DEFAULT_CHIP)
 BOOT = line(0, "boot")
 END = line(1, "arena") + line(2, "end", inferences=3)
 RIGHT = OutputCheck(compared=30, inferences=3)
@@ -29,7 +31,7 @@ def judged(scripted):
         session.faults = list(faults)
         spec = Case("case", **case)
         seen = observe(session, spec)
-        return judge(spec, seen, seen.findings(), outputs, budgets, models, ram=256 << 10)
+        return judge(spec, seen, seen.findings(), outputs, budgets, models, chip=CHIP)
 
     return decide
 

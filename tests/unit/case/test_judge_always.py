@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from harness.base.expected import Expected
 from harness.base.findings import NOTES
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
 from harness.case.judge import judge
 from harness.case.observe import observe
@@ -13,6 +14,7 @@ from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.targets import Fault, Stop
 
+CHIP = chip_called(DEFAULT_CHIP)
 LINES = [
     line(0, "boot"),
     line(1, "ready"),
@@ -66,7 +68,7 @@ def test_every_verdict_is_one_that_its_reasons_carry(
     case = Case("c", expect=expected, scraper=scraper)
     seen = observe(session, case)
     findings = seen.findings()
-    told = judge(case, seen, findings, check, excess, wrong, ram=1 << 18)
+    told = judge(case, seen, findings, check, excess, wrong, chip=CHIP)
     assert told.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.FIRMWARE)
     assert told.reason and "\n" not in told.reason
     if told.verdict is Verdict.PASS:

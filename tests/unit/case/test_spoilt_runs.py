@@ -11,6 +11,7 @@ from device import Told, answers, builtin_run, closing, fed_run, lines, parts, s
 from harness.base import paths
 from harness.base.expected import Expected
 from harness.base.findings import Kind
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
 from harness.case.evidence import Known, Measured, check_evidence, known_of
 from harness.case.judge import MOST_PROBLEMS, Judgement, judge
@@ -20,7 +21,7 @@ from harness.case.result import Verdict
 from harness.model import Model
 from harness.targets import Stop
 
-RAM = 256 << 10
+CHIP = chip_called(DEFAULT_CHIP)
 MODEL = Model.from_file(paths.models() / "hello_world_int8.tflite")
 ROWS = [np.array([[value]], np.int8) for value in range(-128, 127, 13)]
 INPUTS = [row.tobytes() for row in ROWS]
@@ -50,7 +51,7 @@ def verdict(scripted):
         findings = [*seen.findings(MODEL)]
         findings += check_evidence(seen.console, known, Measured(sent=sent))
         outputs = check_outputs(seen.console, case, MODEL, known.inputs or ())
-        return judge(case, seen, findings, outputs, ram=RAM)
+        return judge(case, seen, findings, outputs, chip=CHIP)
 
     return decide
 
@@ -176,7 +177,7 @@ def test_a_reason_is_one_line_and_problems_have_an_end(verdict):
 def test_problems_beyond_the_limit_are_counted(scripted):
     seen = observe(scripted([lines(run(OUTPUTS))]), Case("c"))
     judged = judge(Case("c"), seen, [], check_outputs(seen.console, Case("c"), MODEL),
-                  [f"problem {n}" for n in range(MOST_PROBLEMS + 7)], ram=RAM)  # fmt: skip
+                  [f"problem {n}" for n in range(MOST_PROBLEMS + 7)], chip=CHIP)  # fmt: skip
     assert judged.reason == f"problem 0 (and {MOST_PROBLEMS + 6} more)"
     assert judged.problems[-1] == "and 7 more"
     assert len(judged.problems) == MOST_PROBLEMS + 1
@@ -185,7 +186,7 @@ def test_problems_beyond_the_limit_are_counted(scripted):
 def test_a_long_problem_is_cut_to_a_readable_line(scripted):
     seen = observe(scripted([lines(run(OUTPUTS))]), Case("c"))
     judged = judge(Case("c"), seen, [], check_outputs(seen.console, Case("c"), MODEL),
-                  ["a\nb " + "x" * 5000], ram=RAM)  # fmt: skip
+                  ["a\nb " + "x" * 5000], chip=CHIP)  # fmt: skip
     assert judged.reason == "a b " + "x" * 396 + "..."
 
 

@@ -8,6 +8,7 @@ import pytest
 from ztest_log import Image, Suite, UnitTest
 
 from harness.base.expected import Expected
+from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.case.case import Case
 from harness.case.judge import Judgement, judge
 from harness.case.observe import observe
@@ -15,6 +16,7 @@ from harness.case.outputs import check_outputs
 from harness.case.result import Verdict
 from harness.targets import Stop
 
+CHIP = chip_called(DEFAULT_CHIP)
 FIFO = Suite("fifo", (UnitTest("test_get"),))
 SENSOR = Suite("sensor", (UnitTest("test_fifo"), UnitTest("test_trigger")), runs=False)
 RADIO = Suite("radio", (UnitTest("test_link", ("fail", "pass")), UnitTest("test_tx")))
@@ -53,7 +55,9 @@ def judged(scripted):
         session = scripted([text.encode()], end=Stop.IDLE)
         session.resets = resets
         seen = observe(session, case)
-        return judge(case, seen, seen.findings(), check_outputs(seen.console, case, None), ram=0)
+        return judge(
+            case, seen, seen.findings(), check_outputs(seen.console, case, None), chip=CHIP
+        )
 
     return decide
 
