@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from harness.base.findings import Finding, Kind
 from harness.elf import Image
@@ -29,7 +30,7 @@ def missing_floats(console: Console, image: Image) -> Finding | None:
     newlib-nano prints nothing for a float: the line is one of the image's formats without it.
     """
     nano = image.symbol(_NANO_INTEGERS) is not None and image.symbol(_NANO_FLOATS) is None
-    left_out = list(_formats_without_floats(image)) if nano else []
+    left_out = _formats_without_floats(image) if nano else ()
     for line in console.read_lines():
         if _PLACEHOLDER.search(line.text):
             what = "printf has no floats: CONFIG_CBPRINTF_FP_SUPPORT=y, or the library's option"
@@ -42,8 +43,13 @@ def missing_floats(console: Console, image: Image) -> Finding | None:
     return None
 
 
-def _formats_without_floats(image: Image) -> Iterator[re.Pattern[str]]:
+@lru_cache(maxsize=4)  # a failed case asks in each of its further runs
+def _formats_without_floats(image: Image) -> tuple[re.Pattern[str], ...]:
     """What the image's formats with floats print where floats are left out, line by line."""
+    return tuple(_patterns(image))
+
+
+def _patterns(image: Image) -> Iterator[re.Pattern[str]]:
     for segment in image.loaded:
         for match in _TEXT.finditer(segment.data):
             lines = re.split(r"[\r\n]+", match.group()[:-1].decode("ascii"))

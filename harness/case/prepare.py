@@ -26,6 +26,12 @@ class Prepared:
     inputs: Sequence[Sequence[bytes]] = ()
 
     @property
+    def hosted(self) -> bool:
+        """Whether the host takes part in a run: it feeds inputs, answers, or presses buttons."""
+        case = self.case
+        return bool((self.inputs and not case.outputs) or case.steps or case.presses)
+
+    @property
     def setup(self) -> Setup:
         """The setup of its result."""
         return replace(

@@ -14,13 +14,9 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from harness.elf.dwarf.entries import Dwarf, Entry
-from harness.elf.dwarf.format import At, Tag
+from harness.elf.dwarf.format import At
 from harness.elf.dwarf.leb import GARBLED
 from harness.elf.image import Image
-
-#: Entries that may contain structures.
-_BLOCKS = frozenset((Tag.NAMESPACE, Tag.SUBPROGRAM, Tag.LEXICAL_BLOCK))
-_STRUCTURES = frozenset((Tag.STRUCTURE_TYPE,))
 
 
 @dataclass(frozen=True)
@@ -46,21 +42,10 @@ def two_layouts(image: Image) -> tuple[TwoLayouts, ...]:
 
 
 def _two_layouts(image: Image) -> Iterator[TwoLayouts]:
-    dwarf = image.variables.dwarf
-    by_name: dict[str, list[Entry]] = defaultdict(list)
-    for unit in dwarf.units:
-        for offset in dwarf.scan(unit, _STRUCTURES, _BLOCKS):
-            try:
-                entry = dwarf.entry(offset, unit)
-                name = entry.value(At.NAME)
-            except GARBLED:
-                continue
-            if isinstance(name, str) and entry.number(At.BYTE_SIZE):
-                by_name[name].append(entry)
-    for name in sorted(by_name):
-        entries = by_name[name]
-        if len({one.number(At.BYTE_SIZE) for one in entries}) > 1:
-            yield from _of_one_declaration(name, entries, dwarf)
+    variables = image.variables
+    for name in sorted(variables.structures):
+        if len(variables.sizes_of(name)) > 1:
+            yield from _of_one_declaration(name, variables.structures[name], variables.dwarf)
 
 
 def _of_one_declaration(name: str, entries: list[Entry], dwarf: Dwarf) -> Iterator[TwoLayouts]:

@@ -12,6 +12,7 @@ from harness.base import paths
 from harness.base.errors import BadModel
 from harness.base.text import count_of
 from harness.elf.demangle import short_name
+from harness.elf.file import Symbol
 from harness.elf.image import Image
 from harness.model.differences import described, different_parts, same_graph
 from harness.model.model import Model
@@ -111,7 +112,8 @@ def another_given(image: Image, roots: Sequence[int], model: Model) -> str:
     ``roots`` are the addresses of the root tables that they got.
     """
     given = [_rooted_at(image, root) for root in roots]
-    names = [one.name for one in given if one is not None and not same_graph(model, one)]
+    others = [one for one in given if one is not None and not same_graph(model, one)]
+    names = [short_name(one.name) for one in others]
     if not names or len(names) < len(given):
         return ""
     return f"the interpreter gets {' and '.join(names)}, which is not {model.name}"
@@ -120,26 +122,28 @@ def another_given(image: Image, roots: Sequence[int], model: Model) -> str:
 def _rooted_at(image: Image, root: int) -> Model | None:
     """The readable model of the image whose root table lies at ``root``."""
     symbol = image.object_at(root)
-    data = image.read(symbol.address, symbol.size) if symbol is not None else None
-    if symbol is None or data is None:
+    model = _embedded(image, symbol) if symbol is not None else None
+    if symbol is None or model is None:
         return None
-    if symbol.address + int.from_bytes(data[:_IDENTIFIER_AT], "little") != root:
-        return None
-    try:
-        return Model.from_bytes(data, short_name(symbol.name))
-    except BadModel:
-        return None
+    begin = int.from_bytes(model.data[:_IDENTIFIER_AT], "little")
+    return model if symbol.address + begin == root else None
 
 
 def embedded_models(image: Image) -> Iterator[Model]:
     """The readable models that are variables of the image, named after these."""
-    for symbol in image.symbols:
-        data = image.read(symbol.address, symbol.size) if symbol.kind == "object" else None
-        if data is not None and data[_IDENTIFIER_AT:][: len(IDENTIFIER)] == IDENTIFIER:
-            try:
-                yield Model.from_bytes(data, symbol.name)
-            except BadModel:
-                continue
+    found = (_embedded(image, one) for one in image.symbols if one.kind == "object")
+    return (model for model in found if model is not None)
+
+
+def _embedded(image: Image, symbol: Symbol) -> Model | None:
+    """The model that a variable holds, named after it; None if it holds none that is readable."""
+    data = image.read(symbol.address, symbol.size)
+    if data is None or data[_IDENTIFIER_AT:][: len(IDENTIFIER)] != IDENTIFIER:
+        return None
+    try:
+        return Model.from_bytes(data, symbol.name)
+    except BadModel:
+        return None
 
 
 def _places(data: bytes, model: Model) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -100,16 +101,23 @@ class Variables:
 
     def sizes_of(self, structure: str) -> frozenset[int]:
         """The sizes in bytes of the structures of this name, one for each layout."""
-        sizes = set()
+        entries = self.structures.get(structure, ())
+        return frozenset(size for one in entries if (size := one.number(At.BYTE_SIZE)))
+
+    @cached_property
+    def structures(self) -> dict[str, list[Entry]]:
+        """The structures by name, as each unit has them; without those that are declared only."""
+        found: dict[str, list[Entry]] = defaultdict(list)
         for unit in self.dwarf.units:
             for offset in self.dwarf.scan(unit, _STRUCTURES, _BLOCKS):
                 try:
                     entry = self.dwarf.entry(offset, unit)
-                    if entry.value(At.NAME) == structure and (size := entry.number(At.BYTE_SIZE)):
-                        sizes.add(size)
+                    name, size = entry.value(At.NAME), entry.number(At.BYTE_SIZE)
                 except GARBLED:
                     continue
-        return frozenset(sizes)
+                if isinstance(name, str) and size:
+                    found[name].append(entry)
+        return found
 
     def dimensions(self, address: int) -> tuple[int, ...]:
         """The extents of the array at ``address``, outermost first; () for anything else."""

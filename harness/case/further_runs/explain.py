@@ -135,7 +135,7 @@ def _wrong_side(prepared: Prepared, result: CaseResult, targets: Targets) -> Wro
     interpreter = Interpreter.from_model(model, case.arithmetic)
     options = runs_of(case)[0].target_options
     count = _count(result)
-    if (prepared.inputs and not case.outputs) or case.steps or case.presses:
+    if prepared.hosted:
         return _wrong_side_while_fed(prepared, stated, interpreter, targets, count)
 
     def read(session: Session) -> list[DeviceInference]:

@@ -41,8 +41,9 @@ class _Moment:
 def first_nan(prepared: Prepared, result: CaseResult, targets: Targets) -> tuple[str, ...]:
     """What makes the first NaN, and the first infinity before it; () if that cannot be found."""
     case, count = prepared.case, result.measures.total_instructions
-    hosted = case.steps or case.presses or (prepared.inputs and not case.outputs)
-    if case.target != SimulatorSession.target or hosted or count is None or not is_short(result):
+    if case.target != SimulatorSession.target or prepared.hosted:
+        return ()
+    if count is None or not is_short(result):
         return ()
     search = _Search(prepared, targets)
     made = search.first(_INVALID, count, math.isnan)

@@ -14,7 +14,7 @@ from harness.targets.simulator import SimulatorSession
 def watched_inferences(trials: Trials, model: Model, count: int) -> list[DeviceInference]:
     """The first ``count`` inferences of a run; fewer if the image does not come to more.
 
-    None on a target without hooks. Raises :class:`UsageError` for an image without TFLM's
+    None of them on a target without hooks. Raises :class:`UsageError` for an image without TFLM's
     functions.
     """
     image = trials.prepared.image

@@ -109,9 +109,8 @@ def _contents(image: Image, seed: int, begin: int, size: int) -> Change:
 def _name_of(trials: Trials, address: int) -> str:
     """The variable at ``address``, or what it is and which function reads it first."""
     image = trials.prepared.image
-    for symbol in image.symbols:
-        if symbol.kind == "object" and symbol.address <= address < symbol.address + symbol.size:
-            return short_name(symbol.name)
+    if (symbol := image.object_at(address)) is not None:
+        return short_name(symbol.name)
     stack = main_stack(image)
     local = stack is not None and stack.begin <= address < stack.top
     what = "a local variable" if local else f"0x{address:08x}"
