@@ -40,6 +40,18 @@ def instruction_length(first: int) -> int:
     return 4 if first >> 11 >= 0x1D else 2
 
 
+def instructions(code: bytes) -> Iterator[tuple[int, int, int]]:
+    """Offset, first and second halfword of each instruction; ``second`` is 0 behind a short one."""
+    at = 0
+    while at + 2 <= len(code):
+        first = int.from_bytes(code[at : at + 2], "little")
+        length = instruction_length(first)
+        if at + length > len(code):
+            return
+        yield at, first, int.from_bytes(code[at + 2 : at + length], "little")
+        at += length
+
+
 def references(
     code: bytes, address: int, data_ranges: Sequence[tuple[int, int]] = ()
 ) -> Iterator[CodeReference]:

@@ -11,10 +11,11 @@ from harness.elf import Image, Symbol
 from harness.elf.dwarf.entries import Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED
-from harness.elf.thumb import instruction_length
+from harness.elf.operand import accessed
+from harness.elf.thumb import instruction_length, instructions
 from harness.elf.variables import Variables
 from harness.simulator import Machine
-from harness.simulator.unicorn import Reg
+from harness.simulator.unicorn import CORE_REGISTERS, Reg
 from harness.targets.session import Session
 from harness.targets.simulator import SimulatorSession
 
@@ -35,25 +36,12 @@ def _machine(session: Session) -> Machine:
 
 @dataclass(frozen=True)
 class _ByteLoad:
-    """A load of a byte (Armv8-M ARM, C2.4, LDRB, LDRSB): to ``to`` from ``base`` + an offset.
-
-    ``signed``: it extends the sign. ``index`` is the register of the offset, shifted left by
-    ``shift``; None for ``offset``.
-    """
+    """A load of a byte to a register; ``signed``: it extends the sign."""
 
     at: int
-    length: int
+    code: bytes
     to: int
-    base: int
-    offset: int = 0
-    index: int | None = None
-    shift: int = 0
-    signed: bool = False
-
-    def address(self, registers: dict[str, int]) -> int:
-        """The address that it loads from."""
-        index = 0 if self.index is None else registers[_NAMES[self.index]] << self.shift
-        return (registers[_NAMES[self.base]] + self.offset + index) & 0xFFFF_FFFF
+    signed: bool
 
 
 def otherwise_signed(image: Image, addresses: range) -> Change:
@@ -78,10 +66,11 @@ class _OtherLoad:
     def hook(self, machine: Machine) -> None:
         """Watch the load and the instruction behind it."""
         machine.hook(self._load.at, self._before)
-        machine.hook(self._load.at + self._load.length, self._behind)
+        machine.hook(self._load.at + len(self._load.code), self._behind)
 
     def _before(self, machine: Machine) -> None:
-        self._loaded = self._load.address(machine.registers) in self._addresses
+        registers = machine.core.read_many(CORE_REGISTERS)
+        self._loaded = accessed(self._load.code, registers) in self._addresses
 
     def _behind(self, machine: Machine) -> None:
         if not self._loaded:
@@ -99,42 +88,23 @@ def _loads(image: Image) -> Iterator[_ByteLoad]:
             continue
         begin = symbol.address & ~1
         code = image.read(begin, symbol.size) or b""
-        at = 0
-        while at + 2 <= len(code):
-            first = int.from_bytes(code[at : at + 2], "little")
-            length = instruction_length(first)
-            second = int.from_bytes(code[at + 2 : at + 4], "little")
-            load = _narrow(begin + at, first) if length == 2 else _wide(begin + at, first, second)
-            if load is not None:
-                yield load
-            at += length
+        for at, first, second in instructions(code):
+            if (found := _byte_load(first, second)) is not None:
+                end = at + instruction_length(first)
+                yield _ByteLoad(begin + at, code[at:end], *found)
 
 
-def _narrow(at: int, first: int) -> _ByteLoad | None:
-    to, base = first & 7, first >> 3 & 7
-    if first & 0xF800 == 0x7800:  # immediate, T1
-        return _ByteLoad(at, 2, to, base, first >> 6 & 31)
-    if first & 0xFE00 in (0x5C00, 0x5600):  # register, T1
-        return _ByteLoad(at, 2, to, base, index=first >> 6 & 7, signed=first & 0xFE00 == 0x5600)
-    return None
-
-
-def _wide(at: int, first: int, second: int) -> _ByteLoad | None:
+def _byte_load(first: int, second: int) -> tuple[int, bool] | None:
+    """The register that LDRB or LDRSB loads, and whether it extends the sign (C2.4); else None."""
+    if instruction_length(first) == 2:
+        if first & 0xF800 == 0x7800 or first & 0xFE00 in (0x5C00, 0x5600):  # immediate, register
+            return first & 7, first & 0xFE00 == 0x5600
+        return None
     to, base = second >> 12, first & 15
-    if to == 15 or base == 15:  # PLD, a literal
+    if first & 0xFE70 != 0xF810 or to == 15 or base == 15:  # PLD, a literal
         return None
-    signed = bool(first & 0x100)
-    if first & 0xFEF0 == 0xF890:  # immediate, T2 (LDRSB: T1)
-        return _ByteLoad(at, 4, to, base, second & 0xFFF, signed=signed)
-    if first & 0xFEF0 != 0xF810:
-        return None
-    if second & 0x0800:  # immediate, T3 (T2): before or after, up or down
-        offset = second & 0xFF if second & 0x200 else -(second & 0xFF)
-        return _ByteLoad(at, 4, to, base, offset if second & 0x400 else 0, signed=signed)
-    if second & 0x0FC0 == 0:  # register, T2
-        shift = second >> 4 & 3
-        return _ByteLoad(at, 4, to, base, index=second & 15, shift=shift, signed=signed)
-    return None
+    indexed = first & 0x80 or second & 0x800 or not second & 0x0FC0
+    return (to, bool(first & 0x100)) if indexed else None
 
 
 # variables
