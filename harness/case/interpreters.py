@@ -17,7 +17,6 @@ from harness.elf import Image
 from harness.elf.demangle import short_name
 from harness.elf.main_stack import stack_at
 from harness.targets.calls import Call
-from harness.targets.session import Session
 
 #: Constructors of an interpreter that takes an arena: ``this``, model, resolver, arena, size.
 _CONSTRUCTOR = re.compile(
@@ -67,15 +66,14 @@ def models_given(calls: Sequence[Call], functions: Mapping[int, str]) -> tuple[i
 
 
 def arena_findings(
-    session: Session, functions: Mapping[int, str], image: Image
+    calls: Sequence[Call], functions: Mapping[int, str], image: Image
 ) -> tuple[Finding, ...]:
-    """What is wrong with arenas and resolvers in the calls of ``functions``: the first finding."""
-    first = next(_wrong(session.calls, functions, image), None)
+    """What is wrong with arenas and resolvers in ``calls`` of ``functions``: the first finding."""
+    first = next(_wrong(calls, functions, image), None)
     if first is None:
         return ()
     kind, text, call = first
-    time = call.begun if session.stops_exactly else None
-    return (Finding(kind, f"{text} (in {image.locate(call.caller - 2)})", time=time),)
+    return (Finding(kind, f"{text} (in {image.locate(call.caller - 2)})", time=call.begun),)
 
 
 def _wrong(

@@ -113,8 +113,9 @@ class Observer:
         if self.image is not None and self.functions:
             gave_up = _last_resort(session, self.image, self.functions)
             invocations = invocations_of(session, self.functions, self.image)
-            findings += arena_findings(session, self.functions, self.image)
-            models = models_given(session.calls, self.functions)
+            calls = session.calls
+            findings += arena_findings(calls, self.functions, self.image)
+            models = models_given(calls, self.functions)
         if self.overruns is not None:
             findings += self.overruns.findings
         return Observation(
