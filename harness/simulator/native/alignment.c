@@ -22,6 +22,8 @@
 #include "emulate.h"
 #include "exception.h"
 #include "operands.h"
+#include "protection.h"
+#include "security.h"
 #include "thumb.h"
 
 enum { UNALIGN_TRP = 1 << 3, DIV_0_TRP = 1 << 4 };
@@ -31,10 +33,9 @@ enum { WORDS_ONLY = 3 };  // bits of an address that is not a multiple of 4
 
 static uint32_t ccr(const Core *c) { return c->cpu.scb[c->cpu.nonsecure]->ccr; }
 
-// Returns a register of r0 to r12 and lr; sp is always a multiple of 4.
+// Returns a register of r0 to r12, sp and lr.
 static uint32_t value_of(Core *c, int number) {
-  if (number == SP) return 0;
-  return core_reg(c, number == LR ? REG_LR : REG_R0 + number);
+  return core_reg(c, number == SP ? REG_SP : number == LR ? REG_LR : REG_R0 + number);
 }
 
 static uint32_t address_now(Core *c, const Address *a) {
@@ -253,4 +254,32 @@ void alignment_carry_out(Core *c, uint32_t pc) {
     emulate_step_with(c, id, core_reg(c, id) & c->cpu.nvic->implemented);
   }
   c->operands.trusted = false;
+}
+
+// Returns the size of the unaligned access at `pc`, and where it begins; 0 for any other one.
+static uint32_t unaligned_access(Core *c, const Area *area, uint32_t pc, uint32_t *at) {
+  Address a;
+  if (!operands_address(memory_halfword(area, pc), memory_halfword(area, pc + 2), &a)) return 0;
+  *at = address_now(c, &a);
+  return *at & a.mask ? a.mask + 1 : 0;
+}
+
+// For an unaligned store to a page in which a region of the MPU ends, Unicorn asks for the start of
+// the page, too. That was refused, but none of the store's own bytes is.
+bool alignment_stored(Core *c, uint32_t pc) {
+  uint32_t at;
+  const Area *area = memory_code(&c->memory, pc);
+  const uint32_t size = area ? unaligned_access(c, area, pc, &at) : 0;
+  const uint32_t refused = c->access.address;
+  if (!size || refused % PAGE || refused - at < size) return false;
+  const bool as_user =
+      thumb_is_unprivileged(memory_halfword(area, pc), memory_halfword(area, pc + 2));
+  const bool privileged = security_is_privileged(c) && !as_user;
+  for (uint32_t i = 0; i < size; i++) {
+    if (!mpu_allows(&c->mpu.wanted, at + i, true, privileged)) return false;
+  }
+  protection_lift(c);
+  emulate_step(c);
+  protection_synchronize(c);
+  return true;
 }

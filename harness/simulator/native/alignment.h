@@ -15,4 +15,7 @@ uint32_t alignment_suspect(Core *c);
 void alignment_carry_out(Core *c, uint32_t pc);
 // Takes the fault of the instruction at `pc`, if it is refused; returns whether it is.
 bool alignment_is_refused(Core *c, uint32_t pc);
+// Carries out an unaligned store at `pc` that Unicorn refused and the MPU does not; returns whether
+// it was one.
+bool alignment_stored(Core *c, uint32_t pc);
 #endif  // HARNESS_SIMULATOR_NATIVE_ALIGNMENT_H_

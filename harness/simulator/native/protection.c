@@ -26,11 +26,7 @@
 
 #include <string.h>
 
-#include "emulate.h"
-#include "operands.h"
-#include "security.h"
 #include "state.h"
-#include "thumb.h"
 
 enum {
   READ = 1,
@@ -295,44 +291,9 @@ bool protection_unfold(Core *c) {
   return true;
 }
 
-static uint32_t value_of(Core *c, int number) {
-  return core_reg(c, number == 13 ? REG_SP : number == 14 ? REG_LR : REG_R0 + number);
-}
-
-// Returns the size of the unaligned access at `pc`, and where it begins; 0 for any other one.
-static uint32_t unaligned_access(Core *c, uint32_t pc, uint32_t *at) {
-  Address a;
-  const Area *area = memory_code(&c->memory, pc);
-  if (!area) return 0;
-  if (!operands_address(memory_halfword(area, pc), memory_halfword(area, pc + 2), &a)) return 0;
-  *at = value_of(c, a.base) + (uint32_t)a.offset;
-  if (a.index != NO_REGISTER) *at += value_of(c, a.index) << a.shift;
-  return *at & a.mask ? a.mask + 1 : 0;
-}
-
-static bool is_as_user(Core *c, uint32_t pc) {
-  const Area *area = memory_code(&c->memory, pc);
-  return thumb_is_unprivileged(memory_halfword(area, pc), memory_halfword(area, pc + 2));
-}
-
-// For an unaligned store to a page in which a region ends, Unicorn asks for the start of the page,
-// too. Carries the store out if that was refused, but none of its own bytes is.
-bool protection_stores_unaligned(Core *c, uint32_t pc) {
-  uint32_t at;
-  const uint32_t size = unaligned_access(c, pc, &at), refused = c->access.address;
-  if (!size || refused % PAGE || refused - at < size) return false;
+void protection_lift(Core *c) {
   const Regions wanted = c->mpu.wanted;
-  const bool privileged = security_is_privileged(c) && !is_as_user(c, pc);
-  for (uint32_t i = 0; i < size; i++) {
-    if (!mpu_allows(&wanted, at + i, true, privileged)) return false;
-  }
-  const bool stale = c->mpu.stale;
   put_in_force(c, 0, &wanted);
-  emulate_step(c);
-  put_in_force(c, wanted.ctrl, &wanted);
-  c->mpu.stale = stale;
-  core_limit(c);
-  return true;
 }
 
 // Tries to run from `address`; returns whether the fetch is refused at this address.

@@ -14,9 +14,8 @@ bool protection_admit_code(Core *c);
 // Puts all of the firmware's regions in force for a refused load or store; returns whether to
 // retry.
 bool protection_unfold(Core *c);
-// Carries out an unaligned store at `pc` that Unicorn refused and the MPU does not; returns whether
-// it was one.
-bool protection_stores_unaligned(Core *c, uint32_t pc);
+// Puts no MPU in force until protection_synchronize().
+void protection_lift(Core *c);
 // Returns whether waiting changes leave the regions in force as they are; then none waits any more.
 bool protection_settle(Core *c);
 // Whether Unicorn refuses a fetch without a region, and from an execute-never one. Runs no code.

@@ -105,7 +105,7 @@ static bool take_raised(Core *c, uint32_t pc) {
     case RAISED_DATA:
       if ((c->access.status & 0xF) == ALIGNMENT) {
         exception_fault(c, USAGE_FAULT, UNALIGNED, pc, NULL);
-      } else if (!protection_unfold(c) && !protection_stores_unaligned(c, pc)) {
+      } else if (!protection_unfold(c) && !alignment_stored(c, pc)) {
         exception_fault(c, MEM_MANAGE, DACCVIOL | MMARVALID, pc, &address);
       }
       return true;
