@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bare_images import BareImages
+from bare_interpreter import with_interpreter
 from model_builder import Op, T, build
 
 from harness.base.errors import CheckFailed, FirmwareFailed
@@ -59,32 +60,11 @@ def image(images: BareImages, tmp_path: Path) -> Callable[..., Path]:
     """An image with a model, and functions under the names of tflite-micro's."""
 
     def make(body: str, model: bytes = b"", allocates: str = "") -> Path:
-        header = tmp_path / "model.h"
-        header.write_text(
-            HEADER.replace("MODEL", ",".join(map(str, model or bytes(4)))).replace(
-                "ALLOCATES", allocates or "return 0;"
-            )
-        )
-        return images(body, f"-O1 -include {header}")
+        return with_interpreter(images, tmp_path, body, model, allocates)
 
     return make
 
 
-#: A model, and two functions of tflite-micro by their names.
-HEADER = """
-void say(const char *);
-__attribute__((aligned(16), used)) const unsigned char g_model[] = {MODEL};
-static unsigned char tensor_arena[2048];
-__attribute__((noipa)) void take(void *self, const void *m, const void *r, unsigned char *a,
-                                 unsigned size)
-    __asm__("_ZN6tflite16MicroInterpreterC1EPKNS_5ModelERKNS_10OpResolverEPhj");
-void take(void *self, const void *m, const void *r, unsigned char *a, unsigned size) {
-  __asm__ volatile("" ::: "memory");
-}
-__attribute__((noipa)) int allocate(void)
-    __asm__("_ZN6tflite16MicroInterpreter15AllocateTensorsEv");
-int allocate(void) { ALLOCATES }
-"""
 INTERPRETS = "take(0, g_model, g_model, tensor_arena, sizeof tensor_arena); allocate();"
 
 

@@ -14,6 +14,7 @@ import inner_pytest
 import numpy as np
 import pytest
 from bare_images import BareImages
+from bare_interpreter import with_interpreter
 from device import line
 from little_tflm import compile_little
 from model_builder import Op, T, build
@@ -68,23 +69,6 @@ def quantized() -> bytes:
     return build(tensors, [operator], [0], [2])
 
 
-#: A model, and two functions of tflite-micro by their names.
-HEADER = """
-void say(const char *);
-__attribute__((aligned(16), used)) const unsigned char g_model[] = {MODEL};
-static unsigned char tensor_arena[2048];
-__attribute__((noipa)) void take(void *self, const void *m, const void *r, unsigned char *a,
-                                 unsigned size)
-    __asm__("_ZN6tflite16MicroInterpreterC1EPKNS_5ModelERKNS_10OpResolverEPhj");
-void take(void *self, const void *m, const void *r, unsigned char *a, unsigned size) {
-  __asm__ volatile("" ::: "memory");
-}
-__attribute__((noipa)) int allocate(void)
-    __asm__("_ZN6tflite16MicroInterpreter15AllocateTensorsEv");
-int allocate(void) { ALLOCATES }
-"""
-
-
 @dataclass
 class Doors:
     """The public ways to a verdict. Each gives its hint, "" without one."""
@@ -94,11 +78,8 @@ class Doors:
     capsys: pytest.CaptureFixture[str]
     pytester: pytest.Pytester
 
-    def image(self, body: str, model: bytes = b"", allocates: str = "return 0;") -> Path:
-        header = self.folder / "model.h"
-        numbers = ",".join(map(str, model or bytes(4)))
-        header.write_text(HEADER.replace("MODEL", numbers).replace("ALLOCATES", allocates))
-        return self.images(body, f"-O1 -include {header}")
+    def image(self, body: str, model: bytes = b"", allocates: str = "") -> Path:
+        return with_interpreter(self.images, self.folder, body, model, allocates)
 
     def result(self, body: str, *, holds: bytes = b"", model: bytes = b"", **keys) -> CaseResult:
         """Of a case for an image that ``holds`` a model, with the file of a ``model``."""

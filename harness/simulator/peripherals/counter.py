@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from harness.simulator.peripherals.base import ENABLE_BIT, INTEN, PUBLISH, Nordic
@@ -9,7 +10,7 @@ from harness.simulator.peripherals.base import ENABLE_BIT, INTEN, PUBLISH, Nordi
 CC = 0x540
 
 
-class Counter(Nordic):
+class Counter(Nordic, ABC):
     """A counter that can be started, stopped and cleared, with compare registers.
 
     Its value is computed from the virtual time and ``base``, its value at a known time.
@@ -24,13 +25,13 @@ class Counter(Nordic):
     running: bool
     base: int
 
+    @abstractmethod
     def _total(self) -> int:
         """The value of the counter without wrapping."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _rebase(self, value: int) -> None:
         """Sets the counter to ``value`` now, and reschedules its events."""
-        raise NotImplementedError
 
     def reset(self) -> None:
         super().reset()
@@ -88,6 +89,6 @@ class Counter(Nordic):
             return None
         return min(((self.due(n), n) for n in self.enabled_channels), default=None)
 
+    @abstractmethod
     def due(self, channel: int) -> int:
         """The tick at which the counter reaches CC of a channel, if it goes on."""
-        raise NotImplementedError

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elf import Image
-from harness.elf.thumb import ReferenceKind, references, returned_constant
+from harness.elf.thumb import ReferenceKind, instructions, references, returned_constant
 
 _ADDRESS = 0x1000
 _CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
@@ -25,6 +25,12 @@ def _capstone(code: bytes) -> tuple[str, str, int] | None:
                          | capstone.CS_MODE_MCLASS)  # fmt: skip
     found = next(engine.disasm_lite(code, _ADDRESS, 1), None)
     return None if found is None else (found[2].removesuffix(".w"), found[3], found[1])
+
+
+def test_instructions_are_walked_by_their_lengths_up_to_a_cut_one():
+    code = bytes.fromhex("0130 40f23412 7047 00f0")  # adds; movw; bx lr; half of a bl
+    found = list(instructions(code))
+    assert found == [(0, 0x3001, 0), (2, 0xF240, 0x1234), (6, 0x4770, 0)]
 
 
 @pytest.mark.slow
