@@ -12,8 +12,8 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
@@ -153,12 +153,21 @@ def cli(samples: Path | None) -> None:
         os.environ["TFLM_HIL_SAMPLES"] = str(samples.absolute())
 
 
+@contextmanager
+def _garbage_collected_seldom() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(_COLLECT_AT)
+    try:
+        yield
+    finally:  # a program that calls main() goes on
+        gc.set_threshold(*before)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit code, also after an exception."""
     _escape_output()
-    gc.set_threshold(_COLLECT_AT)
     try:
-        with signals.raised(), _debugging():
+        with signals.raised(), _debugging(), _garbage_collected_seldom():
             return _run(arguments)
     except KeyboardInterrupt as stop:
         click.echo("tflm-hil: interrupted", err=True)

@@ -332,5 +332,5 @@ class SimulatedChip:
         self._start()
 
     def close(self) -> None:
-        """Free Unicorn; safe to call twice."""
+        """Free Unicorn and the memory; safe to call twice."""
         self.engine.close()

@@ -78,6 +78,11 @@ class Store:
         offset = address - self.area.origin
         return self.view[offset : offset + size]
 
+    def close(self) -> None:
+        """Give the memory back. What reads it from then on raises ValueError."""
+        self.view.release()
+        self._map.close()
+
 
 class Engine:
     """Unicorn, its memory and its counting core; :meth:`close` frees them.
@@ -107,6 +112,7 @@ class Engine:
         error = self._library.uc_open(uc.ARCH_ARM, uc.MODE_MCLASS_THUMB, byref(handle))
         uc.check(self._library, error, "opening Unicorn")
         self._handle = handle.value or 0
+        self._all_stores: list[Store] = []  # of memories and of windows
         self._watching: list[object] = []  # callbacks in use by Unicorn, kept alive here
         try:
             self._control(uc.CTL_CPU_MODEL, c_int(uc.CPU_CORTEX_M33))
@@ -145,8 +151,12 @@ class Engine:
         error = self._library.uc_ctl(c_void_p(self._handle), c_int(control), *arguments)
         uc.check(self._library, error, f"uc_ctl 0x{control:x}")
 
+    def _store(self, area: Area, *, filled: bool) -> Store:
+        self._all_stores.append(Store(area, filled=filled))
+        return self._all_stores[-1]
+
     def _map(self, area: Area, rights: int) -> Store:
-        store = Store(area, filled=True)
+        store = self._store(area, filled=True)
         error = self._library.uc_mem_map_ptr(
             self._handle, area.origin, area.size, rights, store.host
         )
@@ -159,7 +169,7 @@ class Engine:
         Plain memory without rights would call back only until the page is in Unicorn's TLB. The
         callback puts the value of a read into the window's store, where Unicorn fetches it.
         """
-        store = Store(area, filled=False)
+        store = self._store(area, filled=False)
         error = self._library.uc_mmio_map(
             self._handle, area.origin, area.size,
             c_void_p(self._native.MMIO_READ), store.host, c_void_p(self._native.MMIO_WRITE), None,
@@ -220,10 +230,16 @@ class Engine:
         self.core.invalidate()
 
     def close(self) -> None:
-        """Free Unicorn; safe to call twice."""
+        """Free Unicorn and the memory; safe to call twice.
+
+        An engine is part of circles of references, in which it would keep its memory until the
+        garbage collector comes by.
+        """
         if self._handle:
             self._library.uc_close(self._handle)
             self._handle = 0
+            for store in self._all_stores:
+                store.close()
 
 
 def _row(store: Store, *, stable: bool, regions: int = 0) -> tuple[int, int, int, bool, int, int]:

@@ -592,5 +592,5 @@ class Machine:
         return addresses
 
     def close(self) -> None:
-        """Free Unicorn; safe to call twice."""
+        """Free Unicorn and the memory; safe to call twice."""
         self.chip.close()

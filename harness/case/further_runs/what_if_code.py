@@ -137,10 +137,9 @@ def kept(address: int, content: bytes) -> Change:
         machine = _machine(session)
         store = machine.engine.store_of(address, len(content))
         assert store is not None
-        view = store.slice(address, len(content))
 
         def loaded() -> None:
-            view[:] = content
+            store.slice(address, len(content))[:] = content
 
         machine.engine.watch(address, len(content), loaded, True, False)
 

@@ -275,16 +275,15 @@ def _poke(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     size = (fault.mask.bit_length() + 7) // 8
     store = machine.engine.store_of(fault.address, size)
     assert store is not None
-    content = store.slice(fault.address, size)
-    before = bytes(content)
+    before = bytes(store.slice(fault.address, size))
     flipped = (int.from_bytes(before, "little") ^ fault.mask).to_bytes(size, "little")
     if store.area.name != "flash":
         machine.write_memory(fault.address, flipped)
         return _no_undo
-    content[:] = flipped
+    store.slice(fault.address, size)[:] = flipped
 
     def undo() -> None:
-        content[:] = before
+        store.slice(fault.address, size)[:] = before
 
     return undo
 
