@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -57,7 +58,8 @@ def run_case(
 ) -> CaseResult:
     """Build or read the image, run and judge it, and write the case's files below ``output``.
 
-    ``pools`` are shared by several runs. ``look`` is called with the session after the run,
+    ``pools`` are shared by several runs; without them the run has its own, and ends what they
+    started. ``look`` is called with the session after the run,
     ``echo`` with console output during it. ``trace`` counts what runs, by function and line. A
     missing target gives the verdict *skipped*, a broken environment the verdict *error*.
 
@@ -66,13 +68,15 @@ def run_case(
     *error* too, so that one of several cases does not end the others. Exceptions of the types in
     ``passing``, such as the caller's timeout, are raised in any case.
     """
-    how = _How(time.monotonic(), pools or Targets(), look, echo, trace)
-    try:
-        return _run_case(case, output, how, calibrate)
-    except Exception as error:
-        if on_error == "raise" or isinstance(error, passing):
-            raise
-        return _timed(_failed(case, error), how.started)
+    with ExitStack() as own:
+        shared = pools or own.enter_context(Targets())
+        how = _How(time.monotonic(), shared, look, echo, trace)
+        try:
+            return _run_case(case, output, how, calibrate)
+        except Exception as error:
+            if on_error == "raise" or isinstance(error, passing):
+                raise
+            return _timed(_failed(case, error), how.started)
 
 
 #: Errors of the caller, not of the run.

@@ -19,6 +19,7 @@ from harness.base.errors import TargetLost
 from harness.base.findings import Kind
 from harness.build import configurations
 from harness.build.standalone import build_standalone
+from harness.case import Case, run_case
 from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
 from harness.targets.renode import RenodePool
@@ -216,6 +217,16 @@ def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     run.wait(30)
     assert wait_for(lambda: not alive(renode))
     assert wait_for(lambda: not list(tmp_path.glob("tflm-hil-*")))
+
+
+@pytest.mark.slow
+def test_a_case_that_is_run_alone_ends_its_renode(image, tmp_path):
+    needs.require("renode")
+    seen = []
+    case = Case("alone", elf=image.path, timeout=1.0).on("renode")
+    run_case(case, tmp_path, look=lambda session, *_: seen.append(pid_in(session)))
+    assert len(seen) == 1
+    assert not alive(seen[0])
 
 
 def pool() -> RenodePool:
