@@ -112,9 +112,9 @@ class Hint(Enum):
         "pass the ELF instead",
         "a HEX or binary file, of a command that loads one file",
     )
-    CHECK_LIVE = (
-        "check its table at run time: `tflm-hil resolver check --live ELF MODEL`",
-        "the image registers operators, or has no symbols, and its code does not show which",
+    READ_LATER = (
+        "--timeout gives it more time, --until names the function at which the resolver is read",
+        "an image that did not get to AllocateTensors() in the time that it had",
     )
     RESOLVER_LACKS = (
         "`tflm-hil resolver check IMAGE MODEL` lists what the resolver lacks",

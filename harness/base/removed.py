@@ -16,6 +16,8 @@ INSTEAD = {
     "footprint --linker-script": "--map FILE, the linker's map file",
     "footprint --operators": "footprint WITH.elf --baseline WITHOUT.elf, for two builds",
     "history compare --html": "--markdown FILE or --json FILE",
+    "resolver check --live": "nothing: resolver check runs the image",
+    "resolver explain": "resolver dump, which has the functions of each registration",
     "run --allure": "--junit FILE, which Allure reads",
     "sweep --parquet": "--csv FILE",
     "virtual-board --list-misbehaviours": "a clone has boards that misbehave, in tests/support",

@@ -7,34 +7,23 @@ in no frame.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.base.findings import Finding, Kind
-from harness.case.invocations import ALLOCATE, INPUT, INVOKE, OUTPUT
 from harness.elf import Image
 from harness.elf.demangle import short_name
+from harness.elf.interpreter import ALLOCATE, INPUT, INVOKE, OUTPUT, TAKES_ARENA
 from harness.elf.main_stack import stack_at
 from harness.targets.calls import Call
 
-#: Constructors of an interpreter that takes an arena: ``this``, model, resolver, arena, size.
-_CONSTRUCTOR = re.compile(
-    r"_ZN6tflite(?:16|25Recording)MicroInterpreterC[12]E\w*OpResolver\w*?EPhj"
-)
 _USES = {ALLOCATE: "AllocateTensors()", INVOKE: "Invoke()"}
 _TENSORS = {INPUT: "input()", OUTPUT: "output()"}
 
 
-def constructors(image: Image) -> dict[int, str]:
-    """Address -> linker name of the constructors of interpreters."""
-    functions = (one for one in image.symbols if one.kind == "func")
-    return {one.address & ~1: one.name for one in functions if _CONSTRUCTOR.match(one.name)}
-
-
 def arena_of(name: str, call: Call) -> range | None:
     """The arena that ``call`` of the function ``name`` gives to an interpreter; None for others."""
-    if not _CONSTRUCTOR.match(name) or not call.others:
+    if not TAKES_ARENA.match(name) or not call.others:
         return None
     made = _Made.by(call)
     return range(made.arena, made.arena + made.size)
@@ -61,7 +50,7 @@ class _Made:
 
 def models_given(calls: Sequence[Call], functions: Mapping[int, str]) -> tuple[int, ...]:
     """The models that constructors among ``calls`` got: addresses of root tables, in order."""
-    made = (call for call in calls if _CONSTRUCTOR.match(functions[call.address]) and call.others)
+    made = (call for call in calls if TAKES_ARENA.match(functions[call.address]) and call.others)
     return tuple(dict.fromkeys(_Made.by(call).model for call in made))
 
 
@@ -84,7 +73,7 @@ def _wrong(
     allocated: set[int] = set()
     for call in calls:
         name = functions[call.address]
-        if _CONSTRUCTOR.match(name) and call.others:
+        if TAKES_ARENA.match(name) and call.others:
             one = _Made.by(call)
             made.pop(one.this, None)
             asked.pop(one.this, None)

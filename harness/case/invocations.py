@@ -8,16 +8,11 @@ from dataclasses import dataclass, replace
 from harness.base.findings import Finding, Kind
 from harness.base.text import count_of
 from harness.elf import Image
+from harness.elf.interpreter import ALLOCATE, INVOKE
 from harness.model import Model
 from harness.targets.calls import Call
 from harness.targets.session import Session
 
-#: Functions of ``tflite::MicroInterpreter`` by their linker names.
-INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
-ALLOCATE = "_ZN6tflite16MicroInterpreter15AllocateTensorsEv"
-#: They return a tensor: ``TfLiteTensor* input(size_t)``.
-INPUT = "_ZN6tflite16MicroInterpreter5inputEj"
-OUTPUT = "_ZN6tflite16MicroInterpreter6outputEj"
 #: Each returns a TfLiteStatus; what it means if that is not kTfLiteOk (0).
 _FAILED = {ALLOCATE: Kind.ALLOCATION_FAILED, INVOKE: Kind.INVOKE_FAILED}
 _SHOWN = {ALLOCATE: "AllocateTensors()", INVOKE: "Invoke()"}

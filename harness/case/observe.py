@@ -14,15 +14,8 @@ from harness.base.text import count_of
 from harness.case.case import NEVER, Case
 from harness.case.endings import FATAL_STOPS, at_rest, declared, has_all_results, has_ended
 from harness.case.feed import Feeder
-from harness.case.interpreters import arena_findings, constructors, models_given
-from harness.case.invocations import (
-    ALLOCATE,
-    INPUT,
-    INVOKE,
-    NO_INVOCATIONS,
-    OUTPUT,
-    invocations_of,
-)
+from harness.case.interpreters import arena_findings, models_given
+from harness.case.invocations import NO_INVOCATIONS, invocations_of
 from harness.case.last_resorts import LAST_RESORTS, last_resort, watched_functions
 from harness.case.observation import Observation
 from harness.case.overruns import Overruns
@@ -32,6 +25,7 @@ from harness.case.tap import Tap, out_of_time
 from harness.case.target_counts import TargetCounter
 from harness.elf import Image
 from harness.elf.demangle import short_name
+from harness.elf.interpreter import ALLOCATE, INPUT, INVOKE, OUTPUT, constructors
 from harness.elf.models import incomplete_copy
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, Fault, Stop

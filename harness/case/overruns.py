@@ -16,8 +16,8 @@ from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
 from harness.base.text import count_of
 from harness.case.interpreters import arena_of
-from harness.case.invocations import INPUT, INVOKE, OUTPUT
 from harness.elf import Image
+from harness.elf.interpreter import INPUT, INVOKE, OUTPUT
 from harness.targets.calls import Call
 from harness.targets.session import Session
 

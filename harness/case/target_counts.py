@@ -13,9 +13,9 @@ from collections.abc import Mapping
 
 from harness.case.arena import Arena
 from harness.case.evidence.known import Measured
-from harness.case.invocations import INVOKE
 from harness.elf import Image
 from harness.elf.file import Symbol
+from harness.elf.interpreter import INVOKE
 from harness.targets.session import Session
 from harness.targets.stacks import used_bytes
 from harness.uart import Console

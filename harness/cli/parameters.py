@@ -164,12 +164,6 @@ def _models() -> Iterable[str]:
     return sorted(path.stem for path in paths.models().glob("*.tflite"))
 
 
-def _operators() -> Iterable[str]:
-    from harness.model.schema import OPERATOR_NAMES  # noqa: PLC0415
-
-    return OPERATOR_NAMES
-
-
 def _scrapers() -> Iterable[str]:
     from harness.uart.scrapers import SCRAPERS  # noqa: PLC0415
 
@@ -263,7 +257,7 @@ CASE = CaseName()
 RECORDED_CASE, BRANCH, FIGURE = Recorded(_cases), Recorded(_branches), Name(_figures)
 SAMPLE, CONFIGURATION = Name(_samples), Name(_configurations)
 CHIP = ChipName(chip_names)
-OPERATORS, SCRAPER = Name(_operators), Name(_scrapers)
+SCRAPER = Name(_scrapers)
 FAULTS, OUTCOME, BUTTON = Name(_faults), Name(_outcomes), Name(_buttons)
 BOARD, MACHINE = Name(boards_of_lab), Recorded(_machines)
 FILE_OR_WORD = Name(tuple, or_file=True)  # a path, or a word that the command interprets

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,20 @@ from harness.base.form import formatted
 from harness.case.subject import Subject, find_model
 from harness.cli.options import also_load_option, json_option, number_option
 from harness.cli.output import screen, write_text
-from harness.cli.parameters import IMAGE, MODEL, OPERATORS, STDOUT, Destination
-from harness.elf import Image, combined
+from harness.cli.parameters import IMAGE, MODEL, STDOUT, Destination
+from harness.elf import combined
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
 
 if TYPE_CHECKING:
     from harness.resolver.audit import Audit
-    from harness.resolver.dump import LiveResolver
 
 _JSON = json_option()
-_TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
-                       help="The target.  [default: simulator]")  # fmt: skip
-_UNTIL = click.option("--until", "symbol", default="", help="Read when this function is reached.")
+_TARGET = click.option("--target", type=click.Choice(list(TARGETS)), default=DEFAULT,
+                       show_default=True, help="The target.")  # fmt: skip
+_UNTIL = click.option("--until", "symbol", default="", metavar="FUNCTION",
+                      help="Read when this function is reached.  "
+                           "[default: AllocateTensors]")  # fmt: skip
 _TIMEOUT = number_option("--timeout", default=5.0, check=numbers.seconds, metavar="SECONDS",
                          help="Read after this time at the latest, on the target's "
                          "clock.")  # fmt: skip
@@ -35,15 +36,13 @@ _TIMEOUT = number_option("--timeout", default=5.0, check=numbers.seconds, metava
 
 @click.group()
 def resolver() -> None:
-    """Check, generate, dump, explain operator resolvers."""
+    """Check, dump, generate operator resolvers."""
 
 
 @resolver.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.argument("model", required=False, type=MODEL)
 @also_load_option
-@click.option("--live", is_flag=True,
-              help="Run ELF, and compare the resolver in its memory with MODEL.")  # fmt: skip
 @_TARGET
 @_UNTIL
 @_TIMEOUT
@@ -52,56 +51,40 @@ def check(
     what: Subject,
     model: str | None,
     also_load: Sequence[Path],
-    live: bool,
-    target: str | None,
+    target: str,
     symbol: str,
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Compare the resolver of ELF with the operators of MODEL, without running the image.
+    """Compare the resolver that the interpreter of ELF gets with the operators of MODEL.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
-    tflm-hil resolver check --live stripped.elf model.tflite
     tflm-hil resolver check tfm_merged.hex model.tflite --also-load zephyr.elf
+    tflm-hil resolver check zephyr.elf model.tflite --target renode
 
-    MODEL defaults to that of the SAMPLE. Exit code 1 if an operator is missing, refused or
-    registered twice, or if tflite-micro refuses MODEL with any resolver; 5 if this cannot be
-    determined (a stripped image, a conditional registration: use --live). Notes are about operators
-    that tflite-micro computes differently.
+    The image runs until it allocates its tensors. MODEL defaults to that of the SAMPLE. Exit code
+    1 if an operator is missing, refused or registered twice, or if tflite-micro refuses MODEL with
+    any resolver; 5 if the image does not get so far: then it is told what is linked. Notes are
+    about operators that tflite-micro computes differently.
     """
     from harness.case.plan import one_case  # noqa: PLC0415 - see cli/__init__
-    from harness.resolver.audit import check_every, check_live  # noqa: PLC0415
+    from harness.resolver.audit import check as audited  # noqa: PLC0415
 
-    if not live and (target or symbol):
-        raise UsageError("--target and --until need --live, which runs the image")
     model_file = find_model(model) if model is not None else one_case(what).model
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
     elf = what.image()
-    image, needed = combined.read(elf, also_load), Model.from_file(model_file)
-    if live:
-        tables = _live(image, target or DEFAULT, symbol, timeout)
-        audits = {image.name: check_live(image, needed, tables)}
-    else:
-        audits = check_every(image, needed)
-    _report(audits, image, json_file)
-    _raise_unless_passed(next(iter(audits.values())), elf)
-
-
-def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -> None:
-    (name, audit), *others = audits.items()
-    document = formatted(audit.to_json())
-    if image.beside:
-        document |= {"image": name, "beside": {name: other.to_json() for name, other in others}}
-    _write(json_file, document)
+    image = combined.read(elf, also_load)
+    audit = audited(
+        image, Model.from_file(model_file), target=target, timeout=timeout, symbol=symbol
+    )
+    _write(json_file, formatted(audit.to_json()))
     if json_file != STDOUT:
         from harness.resolver.text import show_audit  # noqa: PLC0415
 
-        for name, each in audits.items():
-            if image.beside:
-                click.echo(f"image {name}:")
-            show_audit(screen(), each)
+        show_audit(screen(), audit)
+    _raise_unless_passed(audit, elf)
 
 
 def _raise_unless_passed(audit: Audit, elf: Path) -> None:
@@ -117,19 +100,6 @@ def _raise_unless_passed(audit: Audit, elf: Path) -> None:
     if not audit.passed:
         raise CheckFailed(f"the resolver of {elf.name} is wrong for {audit.model}: "
                           f"{', '.join(audit.verdicts)}")  # fmt: skip
-
-
-def _live(image: Image, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
-    """Runs the image until its operators are registered, and reads the tables in its memory."""
-    from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
-    from harness.resolver.stop_point import run_past_registration  # noqa: PLC0415
-    from harness.targets import open_target  # noqa: PLC0415
-
-    with open_target(target, image) as session:
-        stop = run_past_registration(session, image, symbol=symbol, seconds=timeout)
-        if stop.why:
-            click.echo(f"note: {stop.why}", err=True)
-        return read_tables(session, image)
 
 
 @resolver.command()
@@ -166,60 +136,40 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 def dump(
     what: Subject,
     also_load: Sequence[Path],
-    target: str | None,
+    target: str,
     symbol: str,
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Run ELF, and list the operators of the resolvers in its memory.
+    """Run ELF, and list what is registered in its resolvers: Add* calls and kernels' functions.
 
     The memory is read at the entry of AllocateTensors, after the registration and before the first
-    inference; on a target that cannot stop there (a board), after --timeout.
+    inference; on a target that cannot stop there (a board), after --timeout. The resolver that the
+    interpreter gets comes first.
 
     \b
     tflm-hil resolver dump build/zephyr/zephyr.elf
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
+    from harness.resolver.live import read  # noqa: PLC0415
+    from harness.resolver.text import resolver_lines  # noqa: PLC0415
+    from harness.targets import open_target  # noqa: PLC0415
+
     elf = what.image()
     image = combined.read(elf, also_load)
-    target = target or DEFAULT
-    resolvers = _live(image, target, symbol, timeout)
-    documents = [resolver.to_json() for resolver in resolvers]
+    with open_target(target, image) as session:
+        seen = read(session, image, None, symbol=symbol, seconds=timeout)
+    resolvers = (*([seen.resolver] if seen.resolver else []), *seen.others)
+    if not resolvers:
+        raise CannotTell(f"{elf.name}: {seen.why}", hint=image.symbols_hint())
+    for note in (*seen.notes, *([seen.why] if seen.why else [])):
+        click.echo(f"note: {note}", err=True)
+    documents = [each.to_json() for each in resolvers]
     _write(json_file, {"elf": str(elf), "target": target, "resolvers": documents})
     if json_file != STDOUT:
-        from harness.resolver.text import show_live  # noqa: PLC0415
-
-        show_live(screen(), resolvers)
-
-
-@resolver.command()
-@click.argument("operator", type=OPERATORS)
-@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
-@also_load_option
-@_JSON
-def explain(
-    operator: str, what: Subject, also_load: Sequence[Path], json_file: Path | None
-) -> None:
-    """Trace the registration of OPERATOR in ELF: calls, and stored pointers with their targets.
-
-    \b
-    tflm-hil resolver explain FULLY_CONNECTED build/zephyr/zephyr.elf
-    """
-    from harness.resolver.explain import explain as follow  # noqa: PLC0415
-    from harness.resolver.text import explanation_lines  # noqa: PLC0415
-
-    first = combined.read(what.image(), also_load)
-    image = next((each for each in (first, *first.beside) if _registers(each, operator)), first)
-    explanation = follow(image, operator)
-    _write(json_file, explanation.to_json())
-    if json_file != STDOUT:
-        for line in explanation_lines(explanation):
-            click.echo(line)
-
-
-def _registers(image: Image, operator: str) -> bool:
-    names = (registration.operator.casefold() for registration in image.registrations)
-    return operator.casefold() in names
+        for each in resolvers:
+            for line in resolver_lines(each):
+                click.echo(line)
 
 
 def _write(path: Path | None, document: dict[str, Any]) -> None:

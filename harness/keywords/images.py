@@ -1,7 +1,8 @@
-"""Keywords that check an image without running it: its size, its operator resolver."""
+"""Keywords that check an image: its size, its operator resolver."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 from robot.api import logger
@@ -16,10 +17,11 @@ from harness.elf import combined
 from harness.footprint.budget import size_limit
 from harness.keywords import variables
 from harness.model import Model
+from harness.targets.registry import DEFAULT
 
 
 class ImageChecks:
-    """Checks of an image that do not need a target."""
+    """Checks of an image that need no case."""
 
     @keyword
     def flash_should_not_exceed(self, elf: Path, limit: str) -> None:
@@ -54,17 +56,27 @@ class ImageChecks:
             raise CheckFailed(f"{what} is {used:,} B, the limit is {most:,} B")
 
     @keyword
-    def resolver_check_should_say(self, elf: Path, model: str, verdict: str) -> None:
-        """Audits the operator resolver of an image without running it.
+    def resolver_check_should_say(
+        self,
+        elf: Path,
+        model: str,
+        verdict: str,
+        target: str = DEFAULT,
+        timeout: timedelta = timedelta(seconds=5),
+    ) -> None:
+        """Audits the operator resolver that the interpreter of an image gets.
 
-        Fails if the verdict of the audit is not ``verdict``.
+        The image runs on ``target`` until it allocates its tensors, at most for ``timeout`` on the
+        target's clock. Fails if the verdict of the audit is not ``verdict``.
 
         Examples:
         | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |
+        | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok | target=renode |
         """
         audit = resolver.check(
-            combined.read(elf, chip=variables.chip()), Model.from_file(find_model(model))
-        )
+            combined.read(elf, chip=variables.chip()), Model.from_file(find_model(model)),
+            target=target, timeout=timeout.total_seconds(),
+        )  # fmt: skip
         logger.info(audit.to_json())
         if str(audit.verdict) != verdict:
             why = f": {audit.reason}" if audit.reason else ""

@@ -39,6 +39,7 @@ from harness.pytest_plugin.items import (
 )
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
+from harness.targets.registry import DEFAULT
 
 #: Number of console lines of a session in the report of a failure.
 _LAST_LINES = 20
@@ -168,10 +169,24 @@ class Hil(Closing):
         """The footprint of an image (or a sample): regions, sections, symbols, files, operators."""
         return footprint.analyse(self._image(elf))
 
-    def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
-        """The comparison of an image's resolver with the operators of ``model``."""
+    def check_resolver(
+        self,
+        elf: str | Path,
+        model: str | Path,
+        *,
+        target: str = DEFAULT,
+        timeout: float = 5.0,
+    ) -> resolver.Audit:
+        """The comparison of the resolver that an interpreter gets with the operators of ``model``.
+
+        The image (or sample) runs until it allocates its tensors, at most for ``timeout`` seconds
+        of the target's clock.
+        """
         model_file = find_model(str(model), self._here)
-        return resolver.check(self._image(elf), Model.from_file(model_file))
+        return resolver.check(
+            self._image(elf), Model.from_file(model_file), target=target,
+            timeout=timeout,
+        )  # fmt: skip
 
     @property
     def _chip(self) -> str:

@@ -1,21 +1,20 @@
-"""Operator resolvers: check one against a model, dump its table, explain it, generate one."""
+"""Operator resolvers: what the interpreter of a running image gets, audited, shown, generated."""
 
 from __future__ import annotations
 
-from harness.resolver.audit import Audit, AuditVerdict, check, check_live
-from harness.resolver.dump import LiveRegistration, LiveResolver, dump
-from harness.resolver.explain import Explanation, explain
+from harness.resolver.audit import Audit, AuditVerdict, check
 from harness.resolver.generate import generate
+from harness.resolver.live import Live, read
+from harness.resolver.resolver import Refusal, Registration, Resolver
 
 __all__ = [
     "Audit",
     "AuditVerdict",
-    "Explanation",
-    "LiveRegistration",
-    "LiveResolver",
+    "Live",
+    "Refusal",
+    "Registration",
+    "Resolver",
     "check",
-    "check_live",
-    "dump",
-    "explain",
     "generate",
+    "read",
 ]

@@ -1,27 +1,26 @@
-"""The operators that an image's linked code can register.
+"""The operators that are linked into an image: what can be known without running it.
 
-An operator is registered if its ``Register_*`` function is linked and reached; its call sites are
-counted. If those functions were inlined (link-time optimization), the names and source files of
-kernel functions identify the operators.
+An operator is linked if its ``Register_*`` function is reached from the image's start. If those
+functions were inlined (link-time optimization), the names and source files of kernel functions
+identify the operators.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
-from harness.elf.register_functions import BY_SPELLING, Registration, is_kernel, registered_by
-from harness.footprint import resolvers as declarations
+from harness.elf.register_functions import BY_SPELLING, is_kernel, registered_by
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
-from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
+from harness.resolver.resolver import Key
 
-_ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
 #: Operators of kernel source files that are not named after their operator.
 _KERNEL_FILES = {
     "conv": "CONV_2D", "depthwiseconv": "DEPTHWISE_CONV_2D", "l2norm": "L2_NORMALIZATION",
@@ -38,77 +37,50 @@ _INSIDE = re.compile(r"(.*\b(?:Register|Own)_\w+)\(\)::")
 _ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
 
 
+@dataclass(frozen=True)
 class Linked:
-    """The operators that an image's code registers.
+    """The linked operators, and the flash of each alone, in bytes."""
 
-    ``calls`` is the number of calls by ``(operator, custom)``. ``method`` is the source of it:
-    ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
-    """
+    operators: tuple[Key, ...]
+    costs: Mapping[Key, int]
 
-    def __init__(self, image: Image) -> None:
-        self.image = image
-        self._graph = image.graph
-        self._reached = self._graph.reach(self._graph.roots)
-        self.costs: OperatorReport = analyse_operators(image, ram_regions(image))
-        self._live = [r for r in image.registrations if self._reached.intersection(r.register)]
-        self.resolvers = declarations.find(image)
-        self.calls = {(r.operator, r.custom): self._calls(r) for r in self._live}
-        if not self._live:
-            self.calls = self._by_kernels()
-        self.calls |= {key: 1 for key in self._inlined() if key not in self.calls}
-        self.method = "registrations" if self._live else "kernels" if self.calls else "nothing"
 
-    def kernels(self, key: tuple[str, bool]) -> set[int]:
-        """The addresses of the kernel functions in an operator's registration.
+def linked(image: Image) -> Linked:
+    """The operators that are linked into ``image``, sorted by name."""
+    graph = image.graph
+    reached = graph.reach(graph.roots)
+    costs = analyse_operators(image, ram_regions(image)).operators
+    found = {
+        (one.operator, one.custom)
+        for one in image.registrations
+        if reached.intersection(one.register)
+    } or set(_by_kernels(image, graph, reached))
+    found.update(_inlined(graph, reached))
+    return Linked(
+        tuple(sorted(found)), {(one.operator, one.custom): one.exclusive for one in costs}
+    )
 
-        Names would be ambiguous: each kernel file may have an anonymous ``Invoke``.
-        """
-        functions = [n for r in self._live if (r.operator, r.custom) == key for n in r.register]
-        direct = {target for number in functions for target in self._graph.edges[number]}
-        indirect = {target for number in direct for target in self._graph.edges[number]}
-        nodes = (self._graph.nodes[number] for number in direct | indirect)
-        return {node.address for node in nodes if is_kernel(node.name)}
 
-    def _calls(self, registration: Registration) -> int:
-        """The number of calls of a registration function; two are a duplicate."""
-        count = 0
-        others = {number for live in self._live for number in live.register}
-        for number in registration.register:
-            count += sum(
-                self._sites(caller) * times for caller, times in _callers(self._graph, number)
-                if caller in self._reached and caller not in others
-            )  # fmt: skip
-        return max(count, 1)  # reached by a pointer instead of a call
+def _inlined(graph: Graph, reached: Iterable[int]) -> Iterator[Key]:
+    """Operators with an inlined registration function, by its static variable."""
+    for number in reached:
+        node = graph.nodes[number]
+        function = _INSIDE.match(qualified(node.name)) if node.kind == "object" else None
+        known = registered_by(function[1]) if function else None
+        if known is not None:
+            yield known
 
-    def _inlined(self) -> Iterable[tuple[str, bool]]:
-        """Operators with an inlined registration function, by its static variable."""
-        for number in self._reached:
-            node = self._graph.nodes[number]
-            function = _INSIDE.match(qualified(node.name)) if node.kind == "object" else None
-            known = registered_by(function[1]) if function else None
-            if known is not None:
-                yield known
 
-    def _sites(self, caller: int) -> int:
-        """The number of calls of an Add* method; 1 for any other caller."""
-        if not _ADD_METHOD.search(qualified(self._graph.nodes[caller].name)):
-            return 1
-        return sum(times for up, times in _callers(self._graph, caller) if up in self._reached) or 1
-
-    def _by_kernels(self) -> dict[tuple[str, bool], int]:
-        """Operators by their kernel functions, for an image with inlined registrations (LTO)."""
-        sources = Sources(self.image)
-        found: dict[tuple[str, bool], int] = {}
-        for number in self._reached:
-            node = self._graph.nodes[number]
-            if node.kind != "function" or not is_kernel(node.name):
-                continue
+def _by_kernels(image: Image, graph: Graph, reached: Iterable[int]) -> Iterator[Key]:
+    """Operators by their kernel functions, for an image with inlined registrations (LTO)."""
+    sources = Sources(image)
+    for number in reached:
+        node = graph.nodes[number]
+        if node.kind == "function" and is_kernel(node.name):
             stem = PurePosixPath(sources.of_address(node.address)).stem
-            function = qualified(node.name).rpartition("::")[2]
-            operator = kernel_operator(function, stem)
+            operator = kernel_operator(qualified(node.name).rpartition("::")[2], stem)
             if operator:
-                found[operator, False] = 1
-        return found
+                yield operator, False
 
 
 def kernel_operator(function: str, file_stem: str) -> str:
@@ -122,11 +94,3 @@ def kernel_operator(function: str, file_stem: str) -> str:
         if operator:
             return operator
     return ""
-
-
-def _callers(graph: Graph, number: int) -> Iterable[tuple[int, int]]:
-    """The nodes that call node ``number``, with the number of calls."""
-    for caller, called in enumerate(graph.calls):
-        times = called.count(number)
-        if times:
-            yield caller, times

@@ -88,7 +88,7 @@ def tables(image: Image, ranges: Ranges, origin: int, data: bytes) -> Iterator[F
     """
     for index, word in enumerate(words_in(data)):
         if word and _is_vtable(image, ranges, word):
-            found = _table_at(ranges, origin, data, index * WORD)
+            found = table_at(ranges, origin, data, index * WORD)
             if found is not None:
                 yield found
 
@@ -100,7 +100,8 @@ def _is_vtable(image: Image, ranges: Ranges, word: int) -> bool:
     return first is not None and ranges.is_code(int.from_bytes(first, "little"))
 
 
-def _table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> FoundTable | None:
+def table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> FoundTable | None:
+    """The resolver at offset ``at`` of ``data``, which lies at ``origin``; None if none is."""
     for layout in known_layouts():
         table = data[at + layout.registrations_at :]
         rows = _rows(layout, ranges, table)

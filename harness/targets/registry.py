@@ -26,6 +26,7 @@ class Ability(StrEnum):
     STEP = "stop at an address"  # registers, run_to_address()
     PINS = "drive pins"  # pins
     STACKS = "show its stacks"  # core_state
+    CALL = "call a function of the image"  # call()
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ _ROWS = (
         "renode",
         "harness.targets.renode",
         True,
-        _EVERYTHING,
+        _EVERYTHING - {Ability.CALL},
         (
             TargetOption(
                 "renode",

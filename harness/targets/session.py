@@ -145,6 +145,14 @@ class Session(Closing):
         """Run until the instruction at ``address`` is next. Raises :class:`Unsupported`."""
         self._cannot(Ability.STEP)
 
+    def call(self, address: int, arguments: Sequence[int | bytes], deadline: Deadline) -> int:
+        """Call a function of the stopped image; return its r0. The core is then as it was.
+
+        There are at most four ``arguments``: words, and bytes whose address is passed. Raises
+        :class:`Unsupported`, and :class:`TargetLost` if the function does not return.
+        """
+        self._cannot(Ability.CALL)
+
     @property
     def pins(self) -> Pins:
         """Port 0 from outside. Raises :class:`Unsupported` if it cannot be reached."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
-from harness.base.errors import UsageError
+from harness.base.errors import TargetLost, UsageError
 from harness.base.exceptions import exception_name
 from harness.base.findings import Finding
 from harness.base.platforms import ConsoleWiring, board_with, console_wiring
@@ -16,6 +16,7 @@ from harness.base.power_on import DEFAULT_SEED, seed_of
 from harness.elf import Image
 from harness.elf.call_tree import FunctionMap
 from harness.elf.coverage import Coverage
+from harness.elf.demangle import short_name
 from harness.simulator import End, Machine
 from harness.simulator.event_queue import NEVER
 from harness.simulator.machine import BRANCHES, INSTRUCTIONS
@@ -38,6 +39,8 @@ from harness.targets.session import Session
 
 #: From here on a branch is a return from an exception or from another security state.
 EXC_RETURN = 0xF000_0000
+#: Bytes below the stack pointer that a call leaves as they are.
+_RED_ZONE = 64
 
 
 class SimulatorMemory:
@@ -287,6 +290,32 @@ class SimulatorSession(Session):
             return self.run(None, deadline)
         finally:
             self.machine.unhook(address, _stop)
+
+    def call(self, address: int, arguments: Sequence[int | bytes], deadline: Deadline) -> int:
+        """Call a function of the stopped image; return its r0. Memory that it writes stays so."""
+        machine, saved = self.machine, self.machine.registers
+        free = saved["sp"] - _RED_ZONE
+        for number, argument in enumerate(arguments):
+            if isinstance(argument, bytes):
+                free = free - len(argument) & ~7
+                self.memory.write(free, argument)
+            machine.write_register(f"r{number}", free if isinstance(argument, bytes) else argument)
+        back = self._reset_handler()  # where nothing goes while a function runs
+        machine.write_register("sp", free & ~7)
+        machine.write_register("lr", back | 1)
+        machine.write_register("pc", address)
+        stop = self.run_to_address(back, deadline)
+        result = machine.registers["r0"]
+        for name in saved.keys() - {"xpsr"}:
+            machine.write_register(name, saved[name])
+        if stop is not Stop.CONDITION:
+            name = machine.firmware.locate(address).function or f"0x{address:08x}"
+            raise TargetLost(f"{short_name(name)}() does not return: {stop}")
+        return result
+
+    def _reset_handler(self) -> int:
+        table = self.machine.engine.scb[self.machine.core.nonsecure].vtor
+        return int.from_bytes(self.machine.read_memory(table + 4, 4), "little") & ~1
 
     def read(self) -> bytes:
         """Console bytes since the last read()."""

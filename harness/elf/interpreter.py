@@ -1,0 +1,36 @@
+"""tflite-micro's interpreter in an image: its functions, by their linker names."""
+
+from __future__ import annotations
+
+import re
+
+from harness.elf.image import Image
+from harness.elf.register_functions import is_kernel
+
+#: Functions of ``tflite::MicroInterpreter`` by their linker names.
+INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
+ALLOCATE = "_ZN6tflite16MicroInterpreter15AllocateTensorsEv"
+#: They return a tensor: ``TfLiteTensor* input(size_t)``.
+INPUT = "_ZN6tflite16MicroInterpreter5inputEj"
+OUTPUT = "_ZN6tflite16MicroInterpreter6outputEj"
+#: Constructors of an interpreter that takes an arena: ``this``, model, resolver, arena, size.
+TAKES_ARENA = re.compile(r"_ZN6tflite(?:16|25Recording)MicroInterpreterC[12]E\w*OpResolver\w*?EPhj")
+#: Names that an image with an interpreter has, unless link-time optimization dissolves them all.
+_MACHINERY = ("MicroInterpreter", "OpResolver", "MicroAllocator")
+
+
+def constructors(image: Image) -> dict[int, str]:
+    """Address -> linker name of the constructors of interpreters that take an arena."""
+    functions = (one for one in image.symbols if one.kind == "func")
+    return {one.address & ~1: one.name for one in functions if TAKES_ARENA.match(one.name)}
+
+
+def is_compiled_model(image: Image) -> bool:
+    """Whether kernels of tflite-micro are called without an interpreter, and so without a resolver.
+
+    Compilers of models make such code (EON of Edge Impulse).
+    """
+    names = [one.name for one in image.symbols if one.kind in ("func", "object")]
+    if any(part in name for name in names for part in _MACHINERY):
+        return False
+    return any(is_kernel(name) for name in names)

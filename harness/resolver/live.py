@@ -1,0 +1,252 @@
+"""The resolver that an interpreter of a running image gets.
+
+The image runs until ``AllocateTensors()`` begins: then the operators are registered. The
+interpreter has the addresses of its model and of its resolver. Of several interpreters, that with
+the asked model counts. On a target that cannot stop there, and for an image without symbols, the
+interpreters are searched in RAM after a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from harness.base.clock import Deadline
+from harness.base.errors import TargetLost, Unsupported, UsageError
+from harness.elf import Image
+from harness.elf.demangle import qualified, short_name
+from harness.elf.interpreter import ALLOCATE, is_compiled_model
+from harness.elf.models import Held, another_given, held_model
+from harness.model import Model
+from harness.resolver.asked import asked
+from harness.resolver.attempts import attempts_in, place, watched, with_attempts
+from harness.resolver.resolver import Key, Resolver
+from harness.resolver.table import Tables
+from harness.targets.base import Elapsed, Stop, SymbolReached
+from harness.targets.session import Session
+
+#: Seconds by which the deadline of a run for a given time exceeds that time.
+_SLACK = 1.0
+#: Seconds, on the target's clock, for further interpreters, if the image does not hold the model.
+_FURTHER = 0.5
+#: Bytes of an interpreter in which its model and its resolver are searched.
+_INTERPRETER = 128
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a run showed.
+
+    ``resolver`` is that of the interpreter, None if it is not known: ``why``. ``others`` are the
+    further resolvers in memory. ``notes`` qualify the answer. ``unreached``: the image did not get
+    to where the resolver is read.
+    """
+
+    resolver: Resolver | None
+    others: tuple[Resolver, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+    unreached: bool = False
+
+
+@dataclass(frozen=True)
+class _Interpreter:
+    """An interpreter whose tensors are about to be allocated: addresses, and where it is used."""
+
+    model: int
+    resolver: int
+    at: str
+
+
+def read(
+    session: Session, image: Image, model: Model | None, *, symbol: str = "", seconds: float = 5.0
+) -> Live:
+    """Run the image of ``session``, at most for ``seconds`` of target time, and read the resolver.
+
+    ``symbol`` is the function at whose beginning it is read instead. Raises :class:`UsageError`
+    for an unknown one.
+    """
+    part = with_interpreter(image)
+    if is_compiled_model(part):
+        return Live(None, why="the model is compiled into code: the image has kernels, no "
+                              "interpreter and no resolver")  # fmt: skip
+    reader = _Reader(session, part, model)
+    try:
+        return reader.read(_symbol(part, symbol) if symbol else ALLOCATE, seconds)
+    except TargetLost as error:
+        return Live(None, why=error.message)
+
+
+def with_interpreter(image: Image) -> Image:
+    """``image``, or the one beside it that has an interpreter."""
+    parts = (image, *image.beside)
+    return next((one for one in parts if one.symbol(ALLOCATE) is not None), image)
+
+
+def _symbol(image: Image, name: str) -> str:
+    """The symbol for ``name``, which is one or a qualified C++ name (``tflite::Model::Get``)."""
+    if image.symbol(name) is not None:
+        return name
+    found = {s.name for s in image.symbols if s.kind == "func" and qualified(s.name) == name}
+    if len(found) != 1:
+        several = f"{len(found)} functions called" if found else "no symbol"
+        raise UsageError(f"{image.path} has {several} {name!r}", hint=image.symbols_hint())
+    return found.pop()
+
+
+class _Reader:
+    def __init__(self, session: Session, image: Image, model: Model | None) -> None:
+        self.session, self.image, self.model = session, image, model
+        self.tables = Tables(session.memory, image)
+        self.functions = watched(image)
+        try:
+            session.watch_calls(self.functions)
+        except Unsupported:
+            self.functions = {}
+
+    def read(self, symbol: str, seconds: float) -> Live:
+        """What interpreters get at ``symbol``."""
+        name = short_name(symbol)
+        if self.image.symbol(symbol) is None:
+            why = f"the image does not show {name}(): read after {seconds:g} s"
+            return self._after(seconds, why)
+        try:
+            return self._at(symbol, self.session.deadline(seconds))
+        except Unsupported:
+            why = f"target {self.session.target!r} cannot stop at {name}()"
+            return self._after(seconds, f"{why}: read after {seconds:g} s")
+
+    def _at(self, symbol: str, deadline: Deadline) -> Live:
+        """Run to each beginning of ``symbol`` until the interpreter has the model."""
+        seen: dict[_Interpreter, Live] = {}
+        limit = deadline
+        while (stop := self.session.run(SymbolReached(symbol), limit)) is Stop.CONDITION:
+            interpreter = self._interpreter()
+            live = self._live(interpreter)
+            if symbol != ALLOCATE or interpreter is None or self._has_model(interpreter):
+                return live
+            if not seen and not self._holds_model:
+                limit = self.session.deadline(min(_FURTHER, deadline.remaining))
+            seen[interpreter] = live
+        if seen:
+            return self._of_another_model(seen)
+        return self._stopped(short_name(symbol), stop)
+
+    def _interpreter(self) -> _Interpreter | None:
+        """The interpreter whose function is about to begin: r0 is ``this``."""
+        registers = self.session.registers
+        given = self.tables.given(registers["r0"], _INTERPRETER)
+        if given is None:
+            return None
+        return _Interpreter(*given, place(self.image, registers["lr"] - 2 & ~1))
+
+    @property
+    def _holds_model(self) -> bool:
+        return self.model is None or held_model(self.image, self.model).held is Held.MODEL
+
+    def _has_model(self, interpreter: _Interpreter) -> bool:
+        if self.model is None:
+            return True
+        begin = self.tables.model_begin(interpreter.model)
+        return begin is not None and self.tables.peek(begin, self.model.size) == self.model.data
+
+    def _of_another_model(self, seen: dict[_Interpreter, Live]) -> Live:
+        """Interpreters without the asked model: their resolver, if it is one and the same."""
+        assert self.model is not None
+        lives = list(seen.values())
+        if len({one.resolver for one in seen}) > 1:
+            made = " and ".join(f"that in {one.at}" for one in seen)
+            why = f"several resolvers, and no interpreter has this model: {made}"
+            return Live(None, tuple(one.resolver for one in lives if one.resolver), why)
+        note = another_given(self.image, [one.model for one in seen], self.model)
+        return replace(lives[0], notes=(note, *lives[0].notes) if note else lives[0].notes)
+
+    def _live(self, interpreter: _Interpreter | None) -> Live:
+        """What the memory holds now for ``interpreter``, None if it is not known."""
+        found = self.tables.found()
+        if interpreter is None:
+            if len(found) == 1:
+                return Live(self._tried(found[0], ()))
+            return Live(None, found, _unclear(found))
+        others = tuple(one for one in found if one.address != interpreter.resolver)
+        try:
+            resolver = self.tables.at(interpreter.resolver) or asked(
+                self.session, self.tables, interpreter.resolver, self._needed
+            )
+        except Unsupported as error:
+            return Live(None, others, f"the resolver is of a class of the application: {error}")
+        if resolver is None:
+            where = f"0x{interpreter.resolver:08x}"
+            return Live(None, others, f"the interpreter's resolver at {where} cannot be read")
+        resolver = self._tried(resolver, others)
+        notes = [_chosen(resolver, interpreter.at)] if others else []
+        return Live(resolver, others, notes=tuple(notes))
+
+    @property
+    def _needed(self) -> tuple[Key, ...]:
+        operators = () if self.model is None else self.model.operators
+        return tuple(dict.fromkeys((one.name, one.custom) for one in operators))
+
+    def _tried(self, resolver: Resolver, others: Sequence[Resolver]) -> Resolver:
+        tried = attempts_in(self.session.calls, self.functions, self.tables)
+        return with_attempts(resolver, tried, others, self.image)
+
+    def _after(self, seconds: float, why: str) -> Live:
+        """Run for ``seconds``, and search the interpreters in RAM."""
+        session = self.session
+        stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK))
+        made = [_Interpreter(*pair, "") for pair in self.tables.interpreters()]
+        chosen = [one for one in made if self._has_model(one)] or made
+        addresses = {one.resolver for one in chosen}
+        live = self._live(chosen[0] if len(addresses) == 1 else None)
+        if live.resolver is None:
+            why = f"{live.why}; {why}" if live.others else self._place(why, stop)
+            return replace(live, why=why)
+        return replace(live, notes=(why, *live.notes))
+
+    def _stopped(self, name: str, stop: Stop) -> Live:
+        """The image did not get so far. A registration that it gave up after is told."""
+        why = self._place(f"{name}() is not reached", stop)
+        found = self.tables.found()
+        tried = [self._tried(one, [other for other in found if other is not one]) for one in found]
+        refusing = [one for one in tried if one.refused]
+        if len(refusing) == 1:
+            others = tuple(one for one in found if one.address != refusing[0].address)
+            return Live(refusing[0], others, notes=(why,))
+        return Live(None, found, why, unreached=not self.session.faults)
+
+    def _place(self, why: str, stop: Stop) -> str:
+        """``why`` with what ended the run, and where the image stands."""
+        if self.session.faults:
+            return f"{why}: {self.session.faults[0]}"
+        try:
+            where = self.session.where()
+        except Unsupported:
+            where = ""
+        ended = _ENDED.get(stop, str(stop))
+        return f"{why}: {ended}{f' in {where}' if where else ''}"
+
+
+#: What ended a run that did not get to where the resolver is read.
+_ENDED = {
+    Stop.DEADLINE: "the time is over",
+    Stop.CONDITION: "the time is over",
+    Stop.GUARD: "the time is over",
+    Stop.IDLE: "the image rests",
+    Stop.LOCKUP: "the core locked up",
+    Stop.RESET_LOOP: "the image resets again and again",
+    Stop.SYSTEM_OFF: "the chip is switched off",
+}
+
+
+def _unclear(found: Sequence[Resolver]) -> str:
+    if not found:
+        return "no operator resolver is in memory"
+    names = ", ".join(one.name for one in found)
+    return f"which of {len(found)} resolvers the interpreter gets is not known: {names}"
+
+
+def _chosen(resolver: Resolver, at: str) -> str:
+    """Which of several resolvers counts."""
+    used = f", whose tensors are allocated in {at}" if at else ""
+    return f"several resolvers are in memory: {resolver.name} is that of the interpreter{used}"
