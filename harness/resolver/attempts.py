@@ -8,7 +8,7 @@ the table tells whether it was taken.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.elf import Image
@@ -56,22 +56,40 @@ def attempts_in(
 ) -> tuple[Attempt, ...]:
     """The registrations in ``calls`` of ``functions`` (:func:`watched`), in order."""
     found: list[Attempt] = []
-    outer: Call | None = None  # the last call of an Add* method
+    fetched: list[bool] = []  # whether the method fetches its registration itself
+    outer: Call | None = None  # the last call that the application made
     for call in calls:
         if call.address not in functions:
             continue
+        adds = _ADD.search(functions[call.address].name) is not None
         one = _attempt(call, functions[call.address], tables)
         if outer is not None and _is_part_of(call, outer, functions):
             found[-1] = replace(found[-1], key=found[-1].key or one.key)
+            fetched[-1] |= not adds
             continue
-        outer = call if _ADD.search(functions[call.address].name) else None
-        if outer is not None and found and found[-1].resolver is found[-1].taken is None:
-            before = found[-1].key  # of a registration that is fetched, and then added
-            if before is not None and (one.key is None or same(before, one.key)):
-                found.pop()
-                one = replace(one, key=one.key or before)
+        outer = call
         found.append(one)
-    return tuple(found)
+        fetched.append(not adds)
+    return tuple(_joined(found, fetched))
+
+
+def _joined(found: Sequence[Attempt], fetched: Sequence[bool]) -> Iterator[Attempt]:
+    """``found`` without registrations that are fetched first, and then added by the next call."""
+    waiting: Attempt | None = None
+    for one, fetches in zip(found, fetched, strict=True):
+        if waiting is not None and not fetches:
+            yield replace(one, key=one.key or waiting.key)
+            waiting = None
+            continue
+        if waiting is not None:
+            yield waiting
+            waiting = None
+        if one.resolver is None and one.taken is None and fetches:
+            waiting = one
+        else:
+            yield one
+    if waiting is not None:
+        yield waiting
 
 
 def _attempt(call: Call, function: Symbol, tables: Tables) -> Attempt:
@@ -104,12 +122,12 @@ def _key_of_method(name: str) -> Key | None:
 
 
 def _is_part_of(call: Call, outer: Call, functions: Mapping[int, Symbol]) -> bool:
-    """Whether ``outer``, an Add* method, makes ``call``, or ends with a branch to it."""
+    """Whether ``outer`` makes ``call``, or ends with a branch to it."""
     function = functions[outer.address]
     if outer.address <= call.caller - 2 < outer.address + function.size:
         return True
     name = functions[call.address].name
-    general = any(f"{method}E" in name for method in (_BUILTIN, _CUSTOM))
+    general = not _ADD.search(name) or any(f"{one}E" in name for one in (_BUILTIN, _CUSTOM))
     branch = (call.caller, call.sp) == (outer.caller, outer.sp)
     return general and branch and call.address != outer.address
 
@@ -128,10 +146,12 @@ def with_attempts(
     there is only one.
     """
     rows, refused = list(resolver.registered or ()), []
-    at_row = 0
-    for one in _own(resolver, tried, others):
-        row = _taken(one, rows[at_row:])
-        if one.taken is not False and row is not None:
+    own = [one for one in _own(resolver, tried, others) if one.taken is not False or one.key]
+    at_row, left = 0, sum(one.taken is not False for one in own)
+    for one in own:
+        row = _row_of(one, rows[at_row:], left)
+        left -= one.taken is not False
+        if row is not None:
             at_row += row
             rows[at_row] = replace(rows[at_row], added=place(image, one.at))
             at_row += 1
@@ -151,15 +171,21 @@ def _own(resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver
     return [one for one in tried if one.resolver not in elsewhere]
 
 
-def _taken(one: Attempt, rows: Sequence[Registration]) -> int | None:
+def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None:
     """Which of ``rows``, those not yet accounted for, is that of ``one``; None if none is.
 
-    A result that is known lets rows be passed over, whose registration was not seen.
+    ``left`` attempts may have been taken, this one included: if there is a row for each, it is the
+    first, whatever its name. A result that is known lets rows be passed over, whose registration
+    was not seen.
     """
-    if one.key is None:
-        return 0 if rows and one.taken is not None else None
-    last = len(rows) if one.taken else 1
-    return next((n for n, row in enumerate(rows[:last]) if same(one.key, row.key)), None)
+    if one.taken is False or not rows:
+        return None
+    if one.key is not None:
+        last = len(rows) if one.taken else 1
+        found = next((n for n, row in enumerate(rows[:last]) if same(one.key, row.key)), None)
+        if found is not None:
+            return found
+    return 0 if one.taken or left <= len(rows) else None
 
 
 def place(image: Image, address: int) -> str:

@@ -16,6 +16,7 @@ from harness.base.errors import TargetLost, Unsupported, UsageError
 from harness.elf import Image
 from harness.elf.demangle import qualified, short_name
 from harness.elf.interpreter import ALLOCATE, is_compiled_model
+from harness.elf.main_stack import stack_at
 from harness.elf.models import Held, another_given, held_model
 from harness.model import Model
 from harness.resolver.asked import asked
@@ -106,7 +107,7 @@ class _Reader:
 
     def read(self, symbol: str, seconds: float) -> Live:
         """What interpreters get at ``symbol``."""
-        name = short_name(symbol)
+        name = _shown(symbol)
         if self.image.symbol(symbol) is None:
             why = f"the image does not show {name}(): read after {seconds:g} s"
             return self._after(seconds, why)
@@ -130,7 +131,7 @@ class _Reader:
             seen[interpreter] = live
         if seen:
             return self._of_another_model(seen)
-        return self._stopped(short_name(symbol), stop)
+        return self._stopped(_shown(symbol), stop)
 
     def _interpreter(self) -> _Interpreter | None:
         """The interpreter whose function is about to begin: r0 is ``this``."""
@@ -176,11 +177,19 @@ class _Reader:
         except Unsupported as error:
             return Live(None, others, f"the resolver is of a class of the application: {error}")
         if resolver is None:
-            where = f"0x{interpreter.resolver:08x}"
-            return Live(None, others, f"the interpreter's resolver at {where} cannot be read")
+            return Live(None, others, self._unreadable(interpreter.resolver))
         resolver = self._tried(resolver, others)
         notes = [_chosen(resolver, interpreter.at)] if others else []
         return Live(resolver, others, notes=tuple(notes))
+
+    def _unreadable(self, address: int) -> str:
+        """Why what an interpreter has for a resolver is none."""
+        sp = self.session.registers["sp"]
+        stack = stack_at(self.image, sp)
+        if stack is not None and stack[0] <= address < sp:
+            gone = "lies in the stack frame of a function that has returned"
+            return f"the interpreter's resolver {gone}: make it static"
+        return f"the interpreter's resolver at 0x{address:08x} cannot be read"
 
     @property
     def _needed(self) -> tuple[Key, ...]:
@@ -237,6 +246,11 @@ _ENDED = {
     Stop.RESET_LOOP: "the image resets again and again",
     Stop.SYSTEM_OFF: "the chip is switched off",
 }
+
+
+def _shown(symbol: str) -> str:
+    """The name for a line of text: tflite-micro's own without namespace and class."""
+    return "AllocateTensors" if symbol == ALLOCATE else short_name(symbol)
 
 
 def _unclear(found: Sequence[Resolver]) -> str:

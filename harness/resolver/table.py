@@ -142,11 +142,8 @@ class Tables:
         An interpreter has the address of its model's root table, then that of its resolver.
         """
         words = words_in(self.peek(begin, size))
-        for model, resolver in pairwise(words):
-            is_object = resolver % WORD == 0 and self.virtuals(self.word(resolver))
-            if is_object and self.model_begin(model) is not None:
-                return model, resolver
-        return None
+        pairs = (pair for pair in pairwise(words) if self.model_begin(pair[0]) is not None)
+        return next(pairs, None)
 
     def interpreters(self) -> list[tuple[int, int]]:
         """Model and resolver of each interpreter in RAM, for the models that memory holds."""
