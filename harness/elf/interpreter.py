@@ -25,12 +25,14 @@ def constructors(image: Image) -> dict[int, str]:
     return {one.address & ~1: one.name for one in functions if TAKES_ARENA.match(one.name)}
 
 
+def names_interpreter(image: Image) -> bool:
+    """Whether the image's symbols name parts of an interpreter."""
+    return any(part in one.name for one in image.symbols for part in _MACHINERY)
+
+
 def is_compiled_model(image: Image) -> bool:
     """Whether kernels of tflite-micro are called without an interpreter, and so without a resolver.
 
     Compilers of models make such code (EON of Edge Impulse).
     """
-    names = [one.name for one in image.symbols if one.kind in ("func", "object")]
-    if any(part in name for name in names for part in _MACHINERY):
-        return False
-    return any(is_kernel(name) for name in names)
+    return not names_interpreter(image) and any(is_kernel(one.name) for one in image.symbols)

@@ -18,7 +18,6 @@ from harness.footprint.resolver_layout import ResolverLayout, find_layout, slots
 
 _MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 _ALL_OPS = re.compile(r"(?:^|::)AllOpsResolver$")
-_VTABLE = re.compile(r"^_ZTV.*(?:MicroMutableOpResolverILj\d+E|AllOpsResolver)")
 
 
 @dataclass(frozen=True)
@@ -55,23 +54,6 @@ def find(image: Image) -> tuple[Declared, ...]:
 def slots_in_symbols(image: Image) -> set[int]:
     """Every N of a ``MicroMutableOpResolver<N>`` in the symbol table."""
     return {int(n) for symbol in image.symbols for n in _MANGLED.findall(symbol.name)}
-
-
-def all_ops(image: Image) -> tuple[str, ...]:
-    """Symbols of AllOpsResolver, which registers every operator (revisions before 2023)."""
-    return tuple(sorted({s.name for s in image.symbols if "AllOpsResolver" in s.name and s.size}))
-
-
-def vtables(image: Image) -> dict[int, int]:
-    """The slots of each resolver class, by the value of its objects' vtable pointers."""
-    slots: dict[int, int] = {}
-    base = max(slots_in_symbols(image), default=0)
-    for symbol in image.symbols:
-        if symbol.kind == "object" and _VTABLE.match(symbol.name):
-            number = _MANGLED.search(symbol.name)
-            # The pointer is to the first function, after offset-to-top and type information.
-            slots[symbol.address + 8] = int(number[1]) if number else base
-    return slots
 
 
 def _objects(image: Image, layout: ResolverLayout) -> Iterable[Declared]:

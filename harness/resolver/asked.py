@@ -6,11 +6,11 @@ interpreter gets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.base.clock import Deadline
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.resolver import Key, Registration, Resolver
+from harness.resolver.resolver import Registration, Resolver
 from harness.resolver.table import Tables
 from harness.targets.session import Session
 
@@ -20,8 +20,10 @@ _NO_OPERATORS = ("CUSTOM", "DELEGATE", "PLACEHOLDER_FOR_GREATER_OP_CODES")
 _PATIENCE = 0.1
 
 
-def asked(session: Session, tables: Tables, address: int, needed: Iterable[Key]) -> Resolver | None:
-    """The resolver at ``address``, asked for each builtin and for the custom operators ``needed``.
+def asked(
+    session: Session, tables: Tables, address: int, customs: Sequence[str]
+) -> Resolver | None:
+    """The resolver at ``address``, asked for each builtin and for the operators ``customs``.
 
     None if there is no resolver. Raises :class:`Unsupported` on a target that cannot call a
     function, :class:`TargetLost` if a call does not return.
@@ -29,13 +31,16 @@ def asked(session: Session, tables: Tables, address: int, needed: Iterable[Key])
     functions = tables.find_op(address)
     if functions is None:
         return None
-    customs = [name for name, custom in needed if custom]
     rows = tuple(_registered(session, tables, address, functions, customs))
     return Resolver(tables.name(address), address, None, rows, source="FindOp")
 
 
 def _registered(
-    session: Session, tables: Tables, address: int, functions: tuple[int, int], customs: list[str]
+    session: Session,
+    tables: Tables,
+    address: int,
+    functions: tuple[int, int],
+    customs: Sequence[str],
 ) -> Iterator[Registration]:
     builtin, custom = functions
     for code, name in enumerate(OPERATOR_NAMES):

@@ -15,13 +15,13 @@ from harness.base.clock import Deadline
 from harness.base.errors import TargetLost, Unsupported, UsageError
 from harness.elf import Image
 from harness.elf.demangle import qualified, short_name
-from harness.elf.interpreter import ALLOCATE, is_compiled_model
+from harness.elf.interpreter import ALLOCATE, is_compiled_model, names_interpreter
 from harness.elf.main_stack import stack_at
 from harness.elf.models import Held, another_given, held_model
 from harness.model import Model
 from harness.resolver.asked import asked
 from harness.resolver.attempts import attempts_in, place, watched, with_attempts
-from harness.resolver.resolver import Key, Resolver
+from harness.resolver.resolver import Resolver
 from harness.resolver.table import Tables
 from harness.targets.base import Elapsed, Stop, SymbolReached
 from harness.targets.session import Session
@@ -109,37 +109,51 @@ class _Reader:
         """What interpreters get at ``symbol``."""
         name = _shown(symbol)
         if self.image.symbol(symbol) is None:
-            why = f"the image does not show {name}(): read after {seconds:g} s"
-            return self._after(seconds, why)
+            return self._after(seconds, self._hidden(name))
         try:
             return self._at(symbol, self.session.deadline(seconds))
         except Unsupported:
-            why = f"target {self.session.target!r} cannot stop at {name}()"
-            return self._after(seconds, f"{why}: read after {seconds:g} s")
+            return self._after(seconds, f"target {self.session.target!r} cannot stop at {name}()")
+
+    def _hidden(self, name: str) -> str:
+        """Why the image has no symbol ``name``."""
+        if self.image.without_symbols:
+            return self.image.without_symbols
+        if names_interpreter(self.image):
+            return f"the image does not show {name}(): link-time optimization dissolves it"
+        return "the image names no interpreter of tflite-micro"
 
     def _at(self, symbol: str, deadline: Deadline) -> Live:
         """Run to each beginning of ``symbol`` until the interpreter has the model."""
         seen: dict[_Interpreter, Live] = {}
         limit = deadline
         while (stop := self.session.run(SymbolReached(symbol), limit)) is Stop.CONDITION:
-            interpreter = self._interpreter()
-            live = self._live(interpreter)
+            interpreter = self._interpreter(symbol)
             if symbol != ALLOCATE or interpreter is None or self._has_model(interpreter):
-                return live
+                return self._live(interpreter)
             if not seen and not self._holds_model:
                 limit = self.session.deadline(min(_FURTHER, deadline.remaining))
-            seen[interpreter] = live
+            if interpreter not in seen:
+                seen[interpreter] = self._live(interpreter)
         if seen:
             return self._of_another_model(seen)
         return self._stopped(_shown(symbol), stop)
 
-    def _interpreter(self) -> _Interpreter | None:
-        """The interpreter whose function is about to begin: r0 is ``this``."""
-        registers = self.session.registers
+    def _interpreter(self, symbol: str) -> _Interpreter | None:
+        """The interpreter that counts, where ``symbol`` begins; None if it is not known."""
+        if symbol != ALLOCATE:
+            return self._in_ram()
+        registers = self.session.registers  # r0 is ``this``
         given = self.tables.given(registers["r0"], _INTERPRETER)
         if given is None:
             return None
         return _Interpreter(*given, place(self.image, registers["lr"] - 2 & ~1))
+
+    def _in_ram(self) -> _Interpreter | None:
+        """The interpreter in RAM with the model; of others, one if all have one resolver."""
+        made = [_Interpreter(*pair, "") for pair in self.tables.interpreters()]
+        chosen = [one for one in made if self._has_model(one)] or made
+        return chosen[0] if len({one.resolver for one in chosen}) == 1 else None
 
     @property
     def _holds_model(self) -> bool:
@@ -172,8 +186,9 @@ class _Reader:
         others = tuple(one for one in found if one.address != interpreter.resolver)
         try:
             resolver = self.tables.at(interpreter.resolver) or asked(
-                self.session, self.tables, interpreter.resolver, self._needed
-            )
+                self.session, self.tables, interpreter.resolver,
+                () if self.model is None else self.model.custom_operator_names,
+            )  # fmt: skip
         except Unsupported as error:
             return Live(None, others, f"the resolver is of a class of the application: {error}")
         if resolver is None:
@@ -184,34 +199,32 @@ class _Reader:
 
     def _unreadable(self, address: int) -> str:
         """Why what an interpreter has for a resolver is none."""
-        sp = self.session.registers["sp"]
+        try:
+            sp = self.session.registers["sp"]
+        except Unsupported:
+            sp = 0
         stack = stack_at(self.image, sp)
         if stack is not None and stack[0] <= address < sp:
             gone = "lies in the stack frame of a function that has returned"
             return f"the interpreter's resolver {gone}: make it static"
         return f"the interpreter's resolver at 0x{address:08x} cannot be read"
 
-    @property
-    def _needed(self) -> tuple[Key, ...]:
-        operators = () if self.model is None else self.model.operators
-        return tuple(dict.fromkeys((one.name, one.custom) for one in operators))
-
     def _tried(self, resolver: Resolver, others: Sequence[Resolver]) -> Resolver:
         tried = attempts_in(self.session.calls, self.functions, self.tables)
         return with_attempts(resolver, tried, others, self.image)
 
-    def _after(self, seconds: float, why: str) -> Live:
-        """Run for ``seconds``, and search the interpreters in RAM."""
+    def _after(self, seconds: float, reason: str) -> Live:
+        """Run for ``seconds``, since ``reason``, and search the interpreters in RAM."""
         session = self.session
         stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK))
-        made = [_Interpreter(*pair, "") for pair in self.tables.interpreters()]
-        chosen = [one for one in made if self._has_model(one)] or made
-        addresses = {one.resolver for one in chosen}
-        live = self._live(chosen[0] if len(addresses) == 1 else None)
-        if live.resolver is None:
-            why = f"{live.why}; {why}" if live.others else self._place(why, stop)
-            return replace(live, why=why)
-        return replace(live, notes=(why, *live.notes))
+        interpreter = self._in_ram()
+        live = self._live(interpreter)
+        if live.resolver is not None:
+            return replace(live, notes=(f"{reason}: read after {seconds:g} s", *live.notes))
+        if live.others or interpreter is not None:
+            return replace(live, why=f"{live.why}; {reason}")
+        late = bool(self.image.without_symbols) or names_interpreter(self.image)
+        return replace(live, why=self._place(reason, stop), unreached=late)
 
     def _stopped(self, name: str, stop: Stop) -> Live:
         """The image did not get so far. A registration that it gave up after is told."""
@@ -238,9 +251,9 @@ class _Reader:
 
 #: What ended a run that did not get to where the resolver is read.
 _ENDED = {
-    Stop.DEADLINE: "the time is over",
-    Stop.CONDITION: "the time is over",
-    Stop.GUARD: "the time is over",
+    Stop.DEADLINE: "when its time is over, the image is",
+    Stop.CONDITION: "when its time is over, the image is",
+    Stop.GUARD: "when its time is over, the image is",
     Stop.IDLE: "the image rests",
     Stop.LOCKUP: "the core locked up",
     Stop.RESET_LOOP: "the image resets again and again",

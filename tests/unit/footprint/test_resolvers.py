@@ -7,7 +7,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.elf import Image
 from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, known_layouts
-from harness.footprint.resolvers import Declared, all_ops, find, slots_in_symbols, vtables
+from harness.footprint.resolvers import Declared, find, slots_in_symbols
 
 
 @pytest.fixture
@@ -26,14 +26,6 @@ def added(slots: int, address: int = 0x21) -> MadeSymbol:
     return MadeSymbol(name, address, 8, "func")
 
 
-def vtable(name: str, address: int, kind: str = "object") -> MadeSymbol:
-    return MadeSymbol(name, address, 24, kind)
-
-
-FIVE = "_ZTVN6tflite22MicroMutableOpResolverILj5EEE"
-ALL = "_ZTVN6tflite14AllOpsResolverE"
-
-
 def test_a_resolver_without_an_object_is_known_by_its_slots(image):
     found = find(image(added(5), added(12, 0x31), added(5, 0x41)))
     assert found == (
@@ -46,39 +38,12 @@ def test_an_image_without_a_resolver_declares_none(image):
     made = image(MadeSymbol("main", 0x21, 8, "func"))
     assert find(made) == ()
     assert slots_in_symbols(made) == set()
-    assert all_ops(made) == ()
-    assert vtables(made) == {}
 
 
 def test_a_resolver_is_a_row_of_the_document():
     assert Declared("r", 5, 16, 192, 36).to_json() == {
         "name": "r", "slots": 5, "address": 16, "bytes": 192, "slot_bytes": 36,
     }  # fmt: skip
-
-
-def test_a_resolver_of_all_operators_is_known_by_its_symbols_that_take_bytes(image):
-    names = ("_ZN6tflite14AllOpsResolverC2Ev", "_ZN6tflite14AllOpsResolverC1Ev")
-    empty = MadeSymbol("_ZN6tflite14AllOpsResolverD2Ev", 0x41, 0, "func")
-    made = image(*(MadeSymbol(name, 0x21, 8, "func") for name in names), empty)
-    assert all_ops(made) == tuple(sorted(names))
-
-
-def test_an_objects_vtable_pointer_stands_behind_two_words(image):
-    made = image(vtable(FIVE, 0x80))
-    assert vtables(made) == {0x88: 5}
-
-
-def test_a_resolver_of_all_operators_has_as_many_slots_as_the_largest(image):
-    made = image(vtable(ALL, 0x80), added(5), added(128, 0x31))
-    assert vtables(made) == {0x88: 128}
-    assert vtables(image(vtable(ALL, 0x80))) == {0x88: 0}
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [(FIVE, "func"), ("_ZTIN6tflite14AllOpsResolverE", "object")]
-)
-def test_other_symbols_are_not_vtables_of_a_resolver(image, name, kind):
-    assert vtables(image(vtable(name, 0x81, kind))) == {}
 
 
 def test_without_dwarf_a_resolver_lies_as_it_does_today():
