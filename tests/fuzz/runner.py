@@ -158,8 +158,8 @@ class Fuzzer:
         (self.files.folder / "x.elf").write_bytes(inputs.elf(chance, chance.choice(self.elfs)))
         commands = (
             ["footprint", "x.elf", "--json", "-"],
-            ["resolver", "check", "x.elf", "model.tflite"],
-            ["resolver", "explain", "x.elf", "CONV_2D"],
+            ["resolver", "check", "x.elf", "model.tflite", "--timeout", "0.01"],
+            ["resolver", "dump", "x.elf", "--timeout", "0.01"],
             ["run", "x.elf", "--timeout", "0.001", "--guard", "1", *self._output()],
         )
         return self.call(chance.choice(commands))
