@@ -39,6 +39,7 @@ class Attempt:
     resolver: int | None
     at: int
     taken: bool | None
+    adds: bool = True  # seen as a call of Add*(), not as one of Register_*() alone
 
 
 def watched(image: Image) -> dict[int, Symbol]:
@@ -56,40 +57,31 @@ def attempts_in(
 ) -> tuple[Attempt, ...]:
     """The registrations in ``calls`` of ``functions`` (:func:`watched`), in order."""
     found: list[Attempt] = []
-    fetched: list[bool] = []  # whether the method fetches its registration itself
+    fetched: list[bool] = []  # whether each fetches its registration itself
     outer: Call | None = None  # the last call that the application made
     for call in calls:
         if call.address not in functions:
             continue
-        adds = _ADD.search(functions[call.address].name) is not None
         one = _attempt(call, functions[call.address], tables)
         if outer is not None and _is_part_of(call, outer, functions):
             found[-1] = replace(found[-1], key=found[-1].key or one.key)
-            fetched[-1] |= not adds
+            fetched[-1] |= not one.adds
             continue
         outer = call
         found.append(one)
-        fetched.append(not adds)
+        fetched.append(not one.adds)
     return tuple(_joined(found, fetched))
 
 
 def _joined(found: Sequence[Attempt], fetched: Sequence[bool]) -> Iterator[Attempt]:
     """``found`` without registrations that are fetched first, and then added by the next call."""
-    waiting: Attempt | None = None
-    for one, fetches in zip(found, fetched, strict=True):
-        if waiting is not None and not fetches:
-            yield replace(one, key=one.key or waiting.key)
-            waiting = None
-            continue
-        if waiting is not None:
-            yield waiting
-            waiting = None
-        if one.resolver is None and one.taken is None and fetches:
-            waiting = one
-        else:
+    for at, one in enumerate(found):
+        before = found[at - 1] if at and not found[at - 1].adds else None
+        if one.adds:
+            waiting = before if before is not None and not fetched[at] else None
+            yield replace(one, key=one.key or waiting.key) if waiting is not None else one
+        elif at + 1 == len(found) or fetched[at + 1]:
             yield one
-    if waiting is not None:
-        yield waiting
 
 
 def _attempt(call: Call, function: Symbol, tables: Tables) -> Attempt:
@@ -97,7 +89,7 @@ def _attempt(call: Call, function: Symbol, tables: Tables) -> Attempt:
     at = call.caller - 2 & ~1
     method = _ADD.search(function.name)
     if method is None:
-        return Attempt(registered_by(function.name), None, at, None)
+        return Attempt(registered_by(function.name), None, at, None, adds=False)
     key = _key_of_method(method[1])
     if method[3]:  # its arguments and its result may not be where the ABI has them
         return Attempt(key, None, at, None)
@@ -164,11 +156,12 @@ def with_attempts(
 
 def _own(resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver]) -> list[Attempt]:
     """The attempts of ``resolver``; those of an object that was copied into it, if it has none."""
-    elsewhere = {other.address for other in others}
     known = [one for one in tried if one.resolver == resolver.address]
     if known or others:
         return known
-    return [one for one in tried if one.resolver not in elsewhere]
+    added = [one for one in tried if one.adds]
+    # Registrations may be fetched without being added.
+    return added if len(added) >= len(resolver.registered or ()) else list(tried)
 
 
 def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None:
