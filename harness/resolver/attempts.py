@@ -2,7 +2,7 @@
 
 ``Add*()`` methods tell the resolver, the operator and the result. Where they are inlined into the
 application, the functions that return registrations (``Register_*()``) tell that one was tried, and
-the table tells whether it was taken.
+the table tells whether it was taken. Where these are inlined, too, messages are left.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.base.findings import Kind
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.file import Symbol
@@ -19,9 +20,11 @@ from harness.model.schema import OPERATOR_NAMES
 from harness.resolver.resolver import Key, Refusal, Registration, Resolver, plain
 from harness.resolver.table import Tables
 from harness.targets.calls import Call
+from harness.uart import Console
 
 #: A method that registers. The compiler marks a copy whose arguments it changed (``.isra.0``).
 _ADD = re.compile(r"MicroMutableOpResolverILj\d+EE\d+(Add[A-Z][A-Za-z0-9]*?)E(\w*)(\.\w+)?")
+_DUPLICATE = Kind.DUPLICATE_OPERATOR
 #: Methods for any operator, which the others call.
 _BUILTIN, _CUSTOM = "AddBuiltin", "AddCustom"
 _LIBRARY = {plain(f"Add{name}"): custom for name, custom in LIBRARY_CUSTOM.items()}
@@ -40,6 +43,8 @@ class Attempt:
     at: int
     taken: bool | None
     adds: bool = True  # seen as a call of Add*(), not as one of Register_*() alone
+    #: r0 to r3, if it is a call of a method whose arguments the compiler changed.
+    words: tuple[int, ...] = ()
 
 
 def watched(image: Image) -> dict[int, Symbol]:
@@ -92,7 +97,7 @@ def _attempt(call: Call, function: Symbol, tables: Tables) -> Attempt:
         return Attempt(registered_by(function.name), None, at, None, adds=False)
     key = _key_of_method(method[1])
     if method[3]:  # its arguments and its result may not be where the ABI has them
-        return Attempt(key, None, at, None)
+        return Attempt(key, None, at, None, words=(call.argument, *call.others[:3]))
     if key is None and call.others:
         first = call.others[0]
         if method[1] == _CUSTOM:
@@ -138,7 +143,7 @@ def with_attempts(
     there is only one.
     """
     rows, refused = list(resolver.registered or ()), []
-    own = [one for one in _own(resolver, tried, others) if one.taken is not False or one.key]
+    own = _named(_own(resolver, tried, others), rows)
     at_row, left = 0, sum(one.taken is not False for one in own)
     for one in own:
         row = _row_of(one, rows[at_row:], left)
@@ -164,6 +169,23 @@ def _own(resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver
     return added if len(added) >= len(resolver.registered or ()) else list(tried)
 
 
+def _named(tried: Sequence[Attempt], rows: Sequence[Registration]) -> list[Attempt]:
+    """``tried`` with the operators of changed methods: in one register each has its code.
+
+    It is the register in which the codes of all ``rows`` are.
+    """
+    changed = [one.words for one in tried if one.words]
+    codes = {row.builtin_code for row in rows if not row.custom}
+    for words in zip(*changed, strict=False):
+        if codes and codes <= set(words) and max(words) < len(OPERATOR_NAMES):
+            named = iter(words)
+            return [
+                replace(one, key=(OPERATOR_NAMES[next(named)], False)) if one.words else one
+                for one in tried
+            ]
+    return list(tried)
+
+
 def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None:
     """Which of ``rows``, those not yet accounted for, is that of ``one``; None if none is.
 
@@ -179,6 +201,17 @@ def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None
         if found is not None:
             return found
     return 0 if one.taken or left <= len(rows) else None
+
+
+def told_refusals(console: bytes) -> tuple[Refusal, ...]:
+    """The refusals that tflite-micro printed."""
+    reader = Console()
+    reader.feed(console)
+    return tuple(
+        Refusal(one.subject, one.subject not in OPERATOR_NAMES, one.kind is _DUPLICATE, "")
+        for one in reader.findings
+        if one.kind in (_DUPLICATE, Kind.RESOLVER_TOO_SMALL) and one.subject
+    )
 
 
 def place(image: Image, address: int) -> str:

@@ -255,11 +255,9 @@ def _judge(
             problems.append(f"{row.operator} is registered and not needed{cost}{_at(added[key])}")
     for one in resolver.refused:
         verdicts.add(AuditVerdict.DUPLICATE if one.duplicate else AuditVerdict.TOO_SMALL)
-        if one.duplicate:
-            text = f"{one.operator} is registered again, and refused as a duplicate{_at(one.at)}"
-            problems.append(text)
-        elif not any(row.operator == one.operator and row.needed for row in rows):
-            problems.append(f"{one.operator} is refused: {_slots(resolver)}{_at(one.at)}")
+        told = any(row.operator == one.operator and row.verdict == "missing" for row in rows)
+        if one.duplicate or not told:
+            problems.append(resolver.refusal(one))
     for name in _repeated(resolver.registered or ()):
         verdicts.add(AuditVerdict.DUPLICATE)
         problems.append(f"{name} is registered more than once, and has a slot each time")

@@ -20,7 +20,7 @@ from harness.elf.main_stack import stack_at
 from harness.elf.models import Held, another_given, held_model
 from harness.model import Model
 from harness.resolver.asked import asked
-from harness.resolver.attempts import attempts_in, place, watched, with_attempts
+from harness.resolver.attempts import attempts_in, place, told_refusals, watched, with_attempts
 from harness.resolver.resolver import Resolver
 from harness.resolver.table import Tables
 from harness.targets.base import Elapsed, Stop, SymbolReached
@@ -136,7 +136,7 @@ class _Reader:
             if interpreter not in seen:
                 seen[interpreter] = self._live(interpreter)
         if seen:
-            return self._of_another_model(seen)
+            return self._of_another_model(seen, stop)
         return self._stopped(_shown(symbol), stop)
 
     def _interpreter(self, symbol: str) -> _Interpreter | None:
@@ -165,10 +165,17 @@ class _Reader:
         begin = self.tables.model_begin(interpreter.model)
         return begin is not None and self.tables.peek(begin, self.model.size) == self.model.data
 
-    def _of_another_model(self, seen: dict[_Interpreter, Live]) -> Live:
-        """Interpreters without the asked model: their resolver, if it is one and the same."""
+    def _of_another_model(self, seen: dict[_Interpreter, Live], stop: Stop) -> Live:
+        """Interpreters without the asked model: their resolver, if it is one and the same.
+
+        An image that holds the model may have an interpreter for it that was not seen.
+        """
         assert self.model is not None
         lives = list(seen.values())
+        if self._holds_model:
+            made = " and ".join(f"that in {one.at}" for one in seen)
+            why = f"no interpreter has {self.model.name} yet, {made} has another model"
+            return Live(None, (), self._place(why, stop), unreached=True)
         if len({one.resolver for one in seen}) > 1:
             made = " and ".join(f"that in {one.at}" for one in seen)
             why = f"several resolvers, and no interpreter has this model: {made}"
@@ -195,6 +202,8 @@ class _Reader:
             return Live(None, others, self._unreadable(interpreter.resolver))
         resolver = self._tried(resolver, others)
         notes = [_chosen(resolver, interpreter.at)] if others else []
+        if resolver.registered and not any(row.added for row in resolver.registered):
+            notes.append("no call of Add*() is seen: refusals are known from messages alone")
         return Live(resolver, others, notes=tuple(notes))
 
     def _unreadable(self, address: int) -> str:
@@ -210,8 +219,15 @@ class _Reader:
         return f"the interpreter's resolver at 0x{address:08x} cannot be read"
 
     def _tried(self, resolver: Resolver, others: Sequence[Resolver]) -> Resolver:
+        """``resolver`` with what became of the registrations that the image tried."""
         tried = attempts_in(self.session.calls, self.functions, self.tables)
-        return with_attempts(resolver, tried, others, self.image)
+        resolver = with_attempts(resolver, tried, others, self.image)
+        if others:
+            return resolver  # messages do not say which one refused
+        printed = told_refusals(b"".join(chunk.data for chunk in self.session.console))
+        seen = {(row.key, row.duplicate) for row in resolver.refused}
+        unseen = tuple(row for row in printed if (row.key, row.duplicate) not in seen)
+        return replace(resolver, refused=(*resolver.refused, *unseen))
 
     def _after(self, seconds: float, reason: str) -> Live:
         """Run for ``seconds``, since ``reason``, and search the interpreters in RAM."""
@@ -227,15 +243,15 @@ class _Reader:
         return replace(live, why=self._place(reason, stop), unreached=late)
 
     def _stopped(self, name: str, stop: Stop) -> Live:
-        """The image did not get so far. A registration that it gave up after is told."""
+        """The image did not get so far. A registration after which it gave up is told."""
         why = self._place(f"{name}() is not reached", stop)
         found = self.tables.found()
         tried = [self._tried(one, [other for other in found if other is not one]) for one in found]
-        refusing = [one for one in tried if one.refused]
-        if len(refusing) == 1:
-            others = tuple(one for one in found if one.address != refusing[0].address)
-            return Live(refusing[0], others, notes=(why,))
-        return Live(None, found, why, unreached=not self.session.faults)
+        refused = [text for one in tried for text in one.refusals]
+        return Live(
+            None, found, "; ".join((*refused, why)),
+            unreached=not refused and not self.session.faults,
+        )  # fmt: skip
 
     def _place(self, why: str, stop: Stop) -> str:
         """``why`` with what ended the run, and where the image stands."""

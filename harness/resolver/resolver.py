@@ -85,6 +85,18 @@ class Resolver:
         """The registered operators, in the order of registration."""
         return tuple(row.operator for row in self.registered or ())
 
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """A sentence for each registration that was refused."""
+        return tuple(self.refusal(one) for one in self.refused)
+
+    def refusal(self, one: Refusal) -> str:
+        """Why a registration was refused, and where."""
+        place = f" (in {one.at})" if one.at else ""
+        if one.duplicate:
+            return f"{one.operator} is registered again, and refused as a duplicate{place}"
+        return f"{one.operator} is refused: all {self.slots} slots are taken{place}"
+
     @classmethod
     def of(cls, declared: Declared) -> Resolver:
         """A resolver of which only the declaration is known."""

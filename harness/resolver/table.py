@@ -82,11 +82,14 @@ class Tables:
 
     def at(self, address: int) -> Resolver | None:
         """The resolver at ``address``; None if its table cannot be read (another class)."""
-        vtable = self.word(address)
-        names = self.virtuals(vtable).values()
-        slots = next((int(m[1]) for name in names if (m := _SLOTS.search(name))), None)
-        if slots is None and any(_FIND_BUILTIN.search(name) for name in names):
-            return None
+        names = self.virtuals(self.word(address)).values()
+        finders = [
+            name for name in names if _FIND_BUILTIN.search(name) or _FIND_CUSTOM.search(name)
+        ]
+        found = [_SLOTS.search(name) for name in finders]
+        if None in found:
+            return None  # the application finds operators its own way
+        slots = next((int(one[1]) for one in found if one is not None), None)
         if slots is not None:
             return self._object(address, slots, self.peek(address, self._most_bytes(slots)))
         data = self.peek(address, _CHUNK)

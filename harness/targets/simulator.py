@@ -304,10 +304,12 @@ class SimulatorSession(Session):
         machine.write_register("sp", free & ~7)
         machine.write_register("lr", back | 1)
         machine.write_register("pc", address)
+        machine.core.ignore_breakpoint(None)  # that of the call before, at `back`
         stop = self.run_to_address(back, deadline)
         result = machine.registers["r0"]
         for name in saved.keys() - {"xpsr"}:
             machine.write_register(name, saved[name])
+        machine.core.ignore_breakpoint(saved["pc"])  # the run stopped there already
         if stop is not Stop.CONDITION:
             name = machine.firmware.locate(address).function or f"0x{address:08x}"
             raise TargetLost(f"{short_name(name)}() does not return: {stop}")
