@@ -1,8 +1,8 @@
-"""The registrations that an image tried, by the calls of its functions, and what became of them.
+"""The registrations that an image tries, by the calls of its functions.
 
 ``Add*()`` methods tell the resolver, the operator and the result. Where they are inlined into the
 application, the functions that return registrations (``Register_*()``) tell that one was tried, and
-the table tells whether it was taken. Where these are inlined, too, messages are left.
+a resolver that has grown tells that it was taken.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.base.findings import Kind
+from harness.base.errors import Unsupported
 from harness.elf import Image
-from harness.elf.demangle import qualified
 from harness.elf.file import Symbol
 from harness.elf.register_functions import BY_SPELLING, LIBRARY_CUSTOM, registered_by
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.resolver import Key, Refusal, Registration, Resolver, plain
+from harness.resolver.resolver import Key, plain
 from harness.resolver.table import Tables
 from harness.targets.calls import Call
-from harness.uart import Console
+from harness.targets.session import Session
 
 #: A method that registers. The compiler marks a copy whose arguments it changed (``.isra.0``).
 _ADD = re.compile(r"MicroMutableOpResolverILj\d+EE\d+(Add[A-Z][A-Za-z0-9]*?)E(\w*)(\.\w+)?")
-_DUPLICATE = Kind.DUPLICATE_OPERATOR
+#: ``MicroPrintf(format, ...)``, and the older ``ErrorReporter::Report(this, format, ...)``.
+_REPORTS = re.compile(r"_Z11MicroPrintfPKcz|_ZN6tflite13ErrorReporter6ReportEPKcz")
+_REFUSAL = re.compile(r"Couldn't register |Calling Add(?:Builtin|Custom) ")
+#: Most calls at which the resolvers are looked at.
+_MOST = 1000
 #: Methods for any operator, which the others call.
 _BUILTIN, _CUSTOM = "AddBuiltin", "AddCustom"
 _LIBRARY = {plain(f"Add{name}"): custom for name, custom in LIBRARY_CUSTOM.items()}
@@ -43,39 +46,88 @@ class Attempt:
     at: int
     taken: bool | None
     adds: bool = True  # seen as a call of Add*(), not as one of Register_*() alone
+    #: How many registrations each resolver in memory had before it, by address.
+    lengths: Mapping[int, int] | None = None
     #: r0 to r3, if it is a call of a method whose arguments the compiler changed.
     words: tuple[int, ...] = ()
 
 
-def watched(image: Image) -> dict[int, Symbol]:
-    """The functions whose calls tell of registrations, by their addresses."""
-    functions = (symbol for symbol in image.symbols if symbol.kind == "func")
-    return {
-        symbol.address & ~1: symbol
-        for symbol in functions
-        if _ADD.search(symbol.name) or registered_by(symbol.name)
-    }
+class Attempts:
+    """Notes the calls of functions that register, from here on.
+
+    On a target that stops exactly, how many registrations each resolver has is noted, too.
+    """
+
+    def __init__(self, session: Session, image: Image, tables: Tables) -> None:
+        self._session, self._tables = session, tables
+        functions = [symbol for symbol in image.symbols if symbol.kind == "func"]
+        self._functions = {
+            symbol.address & ~1: symbol
+            for symbol in functions
+            if _ADD.search(symbol.name) or registered_by(symbol.name)
+        }
+        self._printing = {one.address & ~1 for one in functions if _REPORTS.match(one.name)}
+        self._lengths: dict[Call, Mapping[int, int]] = {}  # at its first instruction
+        self._printed = 0
+        seen = self._seen if session.stops_exactly else None
+        try:
+            session.watch_calls([*self._functions, *self._printing], seen)
+        except Unsupported:
+            self._functions = {}
+
+    def _seen(self, call: Call) -> bool:
+        if call.address in self._printing:
+            self._printed += 1
+            return self._printed < _MOST
+        if call.returned is None and len(self._lengths) < _MOST:
+            self._lengths[call] = self._tables.lengths()
+        return True
+
+    @property
+    def reported(self) -> tuple[int, ...]:
+        """Where tflite-micro reported refusals: addresses of the application, in order."""
+        printed = (call for call in self._session.calls if call.address in self._printing)
+        return tuple(
+            call.caller - 2 & ~1
+            for call in printed
+            if any(map(_REFUSAL.match, map(self._tables.text, (call.argument, *call.others[:1]))))
+        )
+
+    def tried(self) -> tuple[Attempt, ...]:
+        """The registrations that were tried so far, in order."""
+        calls = [call for call in self._session.calls if call.address in self._functions]
+        found: list[Attempt] = []
+        fetched: list[bool] = []  # whether each fetches its registration itself
+        outer: Call | None = None  # the last call that the application made
+        for call in calls:
+            one = _attempt(call, self._functions[call.address], self._tables)
+            if outer is not None and _is_part_of(call, outer, self._functions):
+                found[-1] = replace(found[-1], key=found[-1].key or one.key)
+                fetched[-1] |= not one.adds
+                continue
+            outer = call
+            begun = replace(call, returned=None, result=None, ended=None)
+            found.append(replace(one, lengths=self._lengths.get(begun)))
+            fetched.append(not one.adds)
+        return tuple(_with_results(list(_joined(found, fetched)), self._tables.lengths()))
 
 
-def attempts_in(
-    calls: Sequence[Call], functions: Mapping[int, Symbol], tables: Tables
-) -> tuple[Attempt, ...]:
-    """The registrations in ``calls`` of ``functions`` (:func:`watched`), in order."""
-    found: list[Attempt] = []
-    fetched: list[bool] = []  # whether each fetches its registration itself
-    outer: Call | None = None  # the last call that the application made
-    for call in calls:
-        if call.address not in functions:
+def _with_results(found: Sequence[Attempt], now: Mapping[int, int]) -> Iterator[Attempt]:
+    """``found`` with resolver and result of each attempt: that which has grown took it."""
+    for at, one in enumerate(found):
+        after = found[at + 1].lengths if at + 1 < len(found) else now
+        if not one.lengths or not after:
+            yield one
             continue
-        one = _attempt(call, functions[call.address], tables)
-        if outer is not None and _is_part_of(call, outer, functions):
-            found[-1] = replace(found[-1], key=found[-1].key or one.key)
-            fetched[-1] |= not one.adds
-            continue
-        outer = call
-        found.append(one)
-        fetched.append(not one.adds)
-    return tuple(_joined(found, fetched))
+        grown = [place for place, count in after.items() if count > one.lengths.get(place, 0)]
+        made_anew = any(after.get(place, 0) < count for place, count in one.lengths.items())
+        if len(grown) == 1:
+            yield replace(one, resolver=grown[0], taken=True)
+        elif not grown and not made_anew and one.adds:
+            only = next(iter(after)) if len(after) == 1 else one.resolver
+            yield replace(one, resolver=only, taken=False)
+        else:
+            yield one
 
 
 def _joined(found: Sequence[Attempt], fetched: Sequence[bool]) -> Iterator[Attempt]:
@@ -127,95 +179,3 @@ def _is_part_of(call: Call, outer: Call, functions: Mapping[int, Symbol]) -> boo
     general = not _ADD.search(name) or any(f"{one}E" in name for one in (_BUILTIN, _CUSTOM))
     branch = (call.caller, call.sp) == (outer.caller, outer.sp)
     return general and branch and call.address != outer.address
-
-
-def same(one: Key, other: Key) -> bool:
-    """Whether two names mean one operator: a custom one may have another spelling in C++."""
-    return one == other or (one[1] and other[1] and plain(one[0]) == plain(other[0]))
-
-
-def with_attempts(
-    resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver], image: Image
-) -> Resolver:
-    """``resolver`` with the places of its registrations, and with those that it refused.
-
-    ``others`` are further resolvers in memory. An attempt that does not tell its resolver counts if
-    there is only one.
-    """
-    rows, refused = list(resolver.registered or ()), []
-    own = _named(_own(resolver, tried, others), rows)
-    at_row, left = 0, sum(one.taken is not False for one in own)
-    for one in own:
-        row = _row_of(one, rows[at_row:], left)
-        left -= one.taken is not False
-        if row is not None:
-            at_row += row
-            rows[at_row] = replace(rows[at_row], added=place(image, one.at))
-            at_row += 1
-        elif one.taken is not True and one.key is not None:
-            again = any(same(one.key, known.key) for known in rows[:at_row])
-            if one.taken is False or again or len(rows) == resolver.slots:
-                refused.append(Refusal(*one.key, again, place(image, one.at)))
-    return replace(resolver, registered=tuple(rows), refused=tuple(refused))
-
-
-def _own(resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver]) -> list[Attempt]:
-    """The attempts of ``resolver``; those of an object that was copied into it, if it has none."""
-    known = [one for one in tried if one.resolver == resolver.address]
-    if known or others:
-        return known
-    added = [one for one in tried if one.adds]
-    # Registrations may be fetched without being added.
-    return added if len(added) >= len(resolver.registered or ()) else list(tried)
-
-
-def _named(tried: Sequence[Attempt], rows: Sequence[Registration]) -> list[Attempt]:
-    """``tried`` with the operators of changed methods: in one register each has its code.
-
-    It is the register in which the codes of all ``rows`` are.
-    """
-    changed = [one.words for one in tried if one.words]
-    codes = {row.builtin_code for row in rows if not row.custom}
-    for words in zip(*changed, strict=False):
-        if codes and codes <= set(words) and max(words) < len(OPERATOR_NAMES):
-            named = iter(words)
-            return [
-                replace(one, key=(OPERATOR_NAMES[next(named)], False)) if one.words else one
-                for one in tried
-            ]
-    return list(tried)
-
-
-def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None:
-    """Which of ``rows``, those not yet accounted for, is that of ``one``; None if none is.
-
-    ``left`` attempts may have been taken, this one included: if there is a row for each, it is the
-    first, whatever its name. A result that is known lets rows be passed over, whose registration
-    was not seen.
-    """
-    if one.taken is False or not rows:
-        return None
-    if one.key is not None:
-        last = len(rows) if one.taken else 1
-        found = next((n for n, row in enumerate(rows[:last]) if same(one.key, row.key)), None)
-        if found is not None:
-            return found
-    return 0 if one.taken or left <= len(rows) else None
-
-
-def told_refusals(console: bytes) -> tuple[Refusal, ...]:
-    """The refusals that tflite-micro printed."""
-    reader = Console()
-    reader.feed(console)
-    return tuple(
-        Refusal(one.subject, one.subject not in OPERATOR_NAMES, one.kind is _DUPLICATE, "")
-        for one in reader.findings
-        if one.kind in (_DUPLICATE, Kind.RESOLVER_TOO_SMALL) and one.subject
-    )
-
-
-def place(image: Image, address: int) -> str:
-    """Function, file and line of the application at ``address``, outside inlined library code."""
-    frames = image.frames(address)
-    own = (one for one in frames if not qualified(one.function).startswith("tflite::"))
-    return str(next(own, frames[-1]))

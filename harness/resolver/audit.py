@@ -17,10 +17,9 @@ from harness.model import Model
 from harness.model.pitfalls import pitfalls
 from harness.model.refusals import refusals
 from harness.resolver import live
-from harness.resolver.attempts import same
 from harness.resolver.linked import Linked, linked
 from harness.resolver.live import Live
-from harness.resolver.resolver import Key, Refusal, Registration, Resolver
+from harness.resolver.resolver import Key, Refusal, Registration, Resolver, same
 from harness.targets import open_target
 from harness.targets.registry import DEFAULT
 

@@ -20,7 +20,8 @@ from harness.elf.main_stack import stack_at
 from harness.elf.models import Held, another_given, held_model
 from harness.model import Model
 from harness.resolver.asked import asked
-from harness.resolver.attempts import attempts_in, place, told_refusals, watched, with_attempts
+from harness.resolver.attempts import Attempts
+from harness.resolver.outcomes import place, told_refusals, with_attempts
 from harness.resolver.resolver import Resolver
 from harness.resolver.table import Tables
 from harness.targets.base import Elapsed, Stop, SymbolReached
@@ -99,11 +100,7 @@ class _Reader:
     def __init__(self, session: Session, image: Image, model: Model | None) -> None:
         self.session, self.image, self.model = session, image, model
         self.tables = Tables(session.memory, image)
-        self.functions = watched(image)
-        try:
-            session.watch_calls(self.functions)
-        except Unsupported:
-            self.functions = {}
+        self.attempts = Attempts(session, image, self.tables)
 
     def read(self, symbol: str, seconds: float) -> Live:
         """What interpreters get at ``symbol``."""
@@ -220,11 +217,11 @@ class _Reader:
 
     def _tried(self, resolver: Resolver, others: Sequence[Resolver]) -> Resolver:
         """``resolver`` with what became of the registrations that the image tried."""
-        tried = attempts_in(self.session.calls, self.functions, self.tables)
-        resolver = with_attempts(resolver, tried, others, self.image)
+        resolver = with_attempts(resolver, self.attempts.tried(), others, self.image)
         if others:
             return resolver  # messages do not say which one refused
-        printed = told_refusals(b"".join(chunk.data for chunk in self.session.console))
+        console = b"".join(chunk.data for chunk in self.session.console)
+        printed = told_refusals(console, self.attempts.reported, self.image)
         seen = {(row.key, row.duplicate) for row in resolver.refused}
         unseen = tuple(row for row in printed if (row.key, row.duplicate) not in seen)
         return replace(resolver, refused=(*resolver.refused, *unseen))
@@ -234,13 +231,15 @@ class _Reader:
         session = self.session
         stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK))
         interpreter = self._in_ram()
+        if interpreter is None:
+            late = bool(self.image.without_symbols) or names_interpreter(self.image)
+            found = self.tables.found()
+            why = f"no interpreter is seen in memory: {self._place(reason, stop)}"
+            return Live(None, found, why, unreached=late)
         live = self._live(interpreter)
-        if live.resolver is not None:
-            return replace(live, notes=(f"{reason}: read after {seconds:g} s", *live.notes))
-        if live.others or interpreter is not None:
+        if live.resolver is None:
             return replace(live, why=f"{live.why}; {reason}")
-        late = bool(self.image.without_symbols) or names_interpreter(self.image)
-        return replace(live, why=self._place(reason, stop), unreached=late)
+        return replace(live, notes=(f"{reason}: read after {seconds:g} s", *live.notes))
 
     def _stopped(self, name: str, stop: Stop) -> Live:
         """The image did not get so far. A registration after which it gave up is told."""

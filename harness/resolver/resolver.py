@@ -18,6 +18,11 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def same(one: Key, other: Key) -> bool:
+    """Whether two names mean one operator: a custom one may have another spelling in C++."""
+    return one == other or (one[1] and other[1] and plain(one[0]) == plain(other[0]))
+
+
 @dataclass(frozen=True)
 class Registration:
     """A registered operator; functions are qualified names, "" for a null pointer.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 
 from harness.base.errors import HilError
@@ -40,11 +41,10 @@ _ROOT_REACH = 4096
 #: Where a FlatBuffer has its identifier.
 _IDENTIFIER_AT = 4
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
-#: A resolver's vtable, of tflite-micro's classes and of the application's.
-_VTABLE = re.compile(r"^_ZTV\w*OpResolver")
-#: FindOp(BuiltinOperator) and FindOp(const char*), which older revisions give a version, too.
-_FIND_BUILTIN = re.compile(r"6FindOpE(?:NS_|N6tflite)15BuiltinOperatorEi?(?:\.|$)")
-_FIND_CUSTOM = re.compile(r"6FindOpEPKci?(?:\.|$)")
+#: FindOp(BuiltinOperator) and FindOp(const char*). Older revisions also have those of TensorFlow
+#: Lite, with a version, which call them.
+_FIND_BUILTIN = re.compile(r"6FindOpE(?:NS_|N6tflite)15BuiltinOperatorE(?:\.|$)")
+_FIND_CUSTOM = re.compile(r"6FindOpEPKc(?:\.|$)")
 
 
 class Tables:
@@ -82,20 +82,30 @@ class Tables:
 
     def at(self, address: int) -> Resolver | None:
         """The resolver at ``address``; None if its table cannot be read (another class)."""
-        names = self.virtuals(self.word(address)).values()
-        finders = [
-            name for name in names if _FIND_BUILTIN.search(name) or _FIND_CUSTOM.search(name)
-        ]
-        found = [_SLOTS.search(name) for name in finders]
+        found = self._finders(self.word(address))
         if None in found:
             return None  # the application finds operators its own way
-        slots = next((int(one[1]) for one in found if one is not None), None)
-        if slots is not None:
-            return self._object(address, slots, self.peek(address, self._most_bytes(slots)))
+        if found:
+            return self._object(address, found[0] or 0)
         data = self.peek(address, _CHUNK)
         table = table_at(self._ranges, address, data, 0) if data else None
         return None if table is None else self._formed(table.address, table.layout, table.slots,
                                                        table.rows)  # fmt: skip
+
+    def lengths(self) -> dict[int, int]:
+        """The number of registrations in each resolver of a known class in RAM, by its address."""
+        found = ((at, self._table(at, slots)) for at, slots in self._objects())
+        return {at: len(table[1]) for at, table in found if table is not None}
+
+    def _finders(self, vtable: int) -> list[int | None]:
+        """The slots of the classes whose FindOp a vtable has; None for the application's own."""
+        names = self.virtuals(vtable).values()
+        classes = (
+            _SLOTS.search(name)
+            for name in names
+            if _FIND_BUILTIN.search(name) or _FIND_CUSTOM.search(name)
+        )
+        return [None if one is None else int(one[1]) for one in classes]
 
     def virtuals(self, vtable: int) -> dict[int, str]:
         """The functions of a vtable by their addresses, with their linker names, "" if none."""
@@ -189,18 +199,33 @@ class Tables:
                 ]
                 yield region.origin, b"".join(parts)
 
-    def _by_vtable(self) -> Iterator[Resolver]:
-        pointers = {
+    @cached_property
+    def _classes(self) -> dict[int, int]:
+        """The slots of resolver classes with tflite-micro's FindOp, by their vtable pointers."""
+        pointers = (
             symbol.address + 2 * WORD  # after offset-to-top and type information
             for symbol in self._image.symbols
-            if symbol.kind == "object" and _VTABLE.match(symbol.name)
-        }
+            if symbol.kind == "object" and symbol.name.startswith("_ZTV")
+        )
+        found = ((pointer, self._finders(pointer)) for pointer in pointers)
+        return {pointer: slots[0] or 0 for pointer, slots in found if slots and None not in slots}
+
+    def _objects(self) -> Iterator[tuple[int, int]]:
+        """Addresses in RAM with the vtable pointer of such a class, and its slots."""
         for origin, data in self._ram():
-            for index, word in enumerate(words_in(data)):
-                if word in pointers:
-                    found = self.at(origin + index * WORD)
-                    if found is not None:
-                        yield found
+            for pointer, slots in self._classes.items():
+                word = pointer.to_bytes(WORD, "little")
+                at = data.find(word)
+                while at >= 0:
+                    if at % WORD == 0:
+                        yield origin + at, slots
+                    at = data.find(word, at + 1)
+
+    def _by_vtable(self) -> Iterator[Resolver]:
+        for address, slots in self._objects():
+            found = self._object(address, slots)
+            if found is not None:
+                yield found
 
     def _by_form(self) -> Iterator[Resolver]:
         for origin, data in self._ram():
@@ -217,12 +242,23 @@ class Tables:
     def _most_bytes(self, slots: int) -> int:
         return max(self.layout.bytes_of(slots), *(one.bytes_of(slots) for one in known_layouts()))
 
-    def _object(self, address: int, slots: int, data: bytes) -> Resolver | None:
-        """The object at ``address``; None if its count is impossible (a dead stack frame).
+    def _object(self, address: int, slots: int) -> Resolver | None:
+        """The object at ``address``; None if none can be there (a dead stack frame)."""
+        table = self._table(address, slots)
+        if table is None:
+            return None
+        layout, rows = table
+        registered = tuple(self._registration(layout, row) for row in rows)
+        return Resolver(self.name(address), address, slots, registered, (), layout.slot_bytes,
+                        layout.source)  # fmt: skip
+
+    def _table(self, address: int, slots: int) -> tuple[ResolverLayout, list[bytes]] | None:
+        """Layout and rows of the object at ``address``; None if its count is impossible.
 
         The rows of a static object are not checked; elsewhere each must be a valid registration.
         Without debug information, the layout is the first of which all rows are valid.
         """
+        data = self.peek(address, self._most_bytes(slots))
         known = (self.layout,) if self.layout.source == "dwarf" else tuple(known_layouts())
         tried = [(layout, self._rows(layout, slots, data)) for layout in known]
         tables = [(layout, rows) for layout, rows in tried if rows is not None]
@@ -232,10 +268,7 @@ class Tables:
         ]  # fmt: skip
         if not valid and (not tables or self._image.object_at(address) is None):
             return None
-        layout, rows = (valid or tables)[0]
-        registered = tuple(self._registration(layout, row) for row in rows)
-        return Resolver(self.name(address), address, slots, registered, (), layout.slot_bytes,
-                        layout.source)  # fmt: skip
+        return (valid or tables)[0]
 
     def _rows(self, layout: ResolverLayout, slots: int, data: bytes) -> list[bytes] | None:
         members = layout.of(slots)
