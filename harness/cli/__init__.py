@@ -45,7 +45,7 @@ COMMANDS = {
     "run": "Run an ELF, a sample or a case file, and check the results.",
     "debug": "Run an image up to a location, and debug it with gdb.",
     "footprint": "Show flash and RAM by region, section, file, symbol, operator.",
-    "resolver": "Check, generate, dump, explain operator resolvers.",
+    "resolver": "Check, dump, generate operator resolvers.",
     "arena": "Find the smallest tensor arena that works.",
     "reference": "Run a model in NumPy, layer by layer.",
     "vectors": "Find inputs that detect likely mistakes of an implementation.",
@@ -135,7 +135,7 @@ class Commands(click.Group):
       2  usage error: wrong arguments, an unreadable model, ELF or case file
       3  environment error: no compiler, Renode or board, a full disk, a bug in tflm-hil
       4  firmware failure: a fault, a hang, no output
-      5  undecided: `resolver check` can prove neither answer
+      5  cannot tell: the image did not show `resolver check` what its interpreter gets
       130, 143  ended by Ctrl-C or SIGTERM; completed cases are reported
     \b
     `tflm-hil COMMAND --help` shows options and examples. TFLM_HIL_DEBUG=1 shows the traceback of

@@ -5,10 +5,11 @@ from __future__ import annotations
 from harness.base.errors import UsageError
 from harness.elf.demangle import qualified
 from harness.elf.image import Image
+from harness.elf.interpreter import COMPILED_MODEL, is_compiled_model
 
 
 def address_of(image: Image, name: str) -> int:
-    """The address of the function whose qualified name is ``name`` or ends with it.
+    """The address of tflite-micro's function whose qualified name is ``name`` or ends with it.
 
     Raises :class:`UsageError` if the image has none.
     """
@@ -18,12 +19,18 @@ def address_of(image: Image, name: str) -> int:
         if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
     ]
     if not addresses:
-        raise UsageError(
-            f"{image.path.name} has no function {name}()",
-            hint=(
-                f"{image.without_symbols}: {image.symbols_hint(also_load=False)}"
-                if image.without_symbols
-                else "link-time optimization may have dissolved the function, if it is a TFLM image"
-            ),
-        )
+        raise not_shown(image, f"{image.path.name} has no function {name}()")
     return min(addresses)
+
+
+def not_shown(image: Image, message: str) -> UsageError:
+    """The error for a function of tflite-micro that ``image`` does not show, with the cause.
+
+    ``message`` says which one. A compiled model has none of them.
+    """
+    if is_compiled_model(image):
+        return UsageError(f"{image.path.name}: {COMPILED_MODEL}")
+    hint = "link-time optimization may have dissolved the function, if it is a TFLM image"
+    if image.without_symbols:
+        hint = f"{image.without_symbols}: {image.symbols_hint(also_load=False)}"
+    return UsageError(message, hint=hint)

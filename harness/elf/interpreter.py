@@ -17,6 +17,10 @@ OUTPUT = "_ZN6tflite16MicroInterpreter6outputEj"
 TAKES_ARENA = re.compile(r"_ZN6tflite(?:16|25Recording)MicroInterpreterC[12]E\w*OpResolver\w*?EPhj")
 #: Names that an image with an interpreter has, unless link-time optimization dissolves them all.
 _MACHINERY = ("MicroInterpreter", "OpResolver", "MicroAllocator")
+#: What is said of an image for which :func:`is_compiled_model` holds.
+COMPILED_MODEL = (
+    "the model is compiled into code: the image has kernels, no interpreter and no resolver"
+)
 
 
 def constructors(image: Image) -> dict[int, str]:

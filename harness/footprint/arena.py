@@ -14,11 +14,12 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from harness.base.errors import FirmwareFailed, UsageError
+from harness.base.errors import FirmwareFailed
 from harness.base.findings import Finding, Kind
 from harness.base.hints import NO_HINT, Hint, HintText, for_findings
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
+from harness.elf.functions import not_shown
 from harness.elf.models import embedded_models
 from harness.model.refusals import refusals
 from harness.model.structures import WORD
@@ -179,12 +180,11 @@ def _hooks_of(image: Image) -> _Hooks:
     functions = (symbol for symbol in image.symbols if symbol.kind == "func")
     allocate = next((s.address for s in functions if qualified(s.name) == _ALLOCATE), None)
     if not takers or allocate is None:
-        raise UsageError(
-            f"{image.path} does not show where it takes its arena: no "
-            f"{'AllocateTensors' if takers else 'function that takes one'} in its symbols",
-            hint=image.symbols_hint(also_load=False)
-            or "link-time optimization may have dissolved it, if it is a TFLM image",
+        missing = "AllocateTensors" if takers else "function that takes one"
+        message = (
+            f"{image.path} does not show where it takes its arena: no {missing} in its symbols"
         )
+        raise not_shown(image, message)
     return _Hooks(takers, allocate)
 
 

@@ -15,7 +15,7 @@ literals; a build without the operator also changes alignment and the applicatio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,17 @@ class OperatorReport:
     together: int
     rest: int
     unreached: int
+
+    def cost(self, operators: Collection[str]) -> int:
+        """What the image shrinks by without these operators: what they alone reach."""
+        rows = [row for row in self.operators if row.operator in operators]
+        shared = {
+            share.operators: share.bytes
+            for row in rows
+            for share in row.shares
+            if all(name in operators for name in share.operators)
+        }
+        return sum(row.exclusive for row in rows) + sum(shared.values())
 
     def to_json(self) -> dict[str, Any]:
         """The document's ``operator_sums``."""

@@ -71,7 +71,9 @@ class Audit:
 
     ``resolver`` is what the interpreter gets; its ``registered`` is None if that is not known.
     ``linked`` are the operators in the image's code, and ``wasted`` is the RAM of empty slots in
-    bytes.
+    bytes. ``saved_flash`` and ``saved_ram`` are the bytes that a resolver of exactly the needed
+    operators saves; None if not each of them is registered, or the image does not show what the
+    others cost.
     """
 
     model: str
@@ -82,6 +84,8 @@ class Audit:
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     wasted: int = 0
+    saved_flash: int | None = None
+    saved_ram: int | None = None
     hint: HintText = NO_HINT
 
     @property
@@ -144,6 +148,8 @@ class Audit:
             + _repeated(self.resolver.registered or ()),
             "refused": [row.operator for row in refused if not row.duplicate],
             "wasted": self.wasted,
+            "saved_flash": self.saved_flash,
+            "saved_ram": self.saved_ram,
             "verdict": str(self.verdict),
             "verdicts": [str(verdict) for verdict in self.verdicts],
             "reason": self.reason,
@@ -192,7 +198,7 @@ def judged(seen: Live, image: Image, model: Model) -> Audit:
         tuple(sorted(verdicts, key=list(AuditVerdict).index)) or (AuditVerdict.OK,),
         (*refused, *problems),
         (*notes, *([f"{absent}: linked and not registered"] if absent else []), *pitfalls(model)),
-        _empty(resolver) * resolver.slot_bytes,
+        _empty(resolver) * resolver.slot_bytes, *_saved(resolver, rows, code),
     )  # fmt: skip
 
 
@@ -228,9 +234,16 @@ def _operators(
 def _row(
     key: Key, version: int, registered: bool | None, code: Linked, verdict: str
 ) -> OperatorAudit:
-    known = next((one for one in code.operators if same(one, key)), None)
-    cost = code.costs.get(known or key, 0)
-    return OperatorAudit(*key, bool(version), version, known is not None, registered, cost, verdict)
+    known = _linked_as(key, code)
+    return OperatorAudit(
+        *key, bool(version), version, known in code.operators, registered,
+        code.costs.get(known, 0), verdict,
+    )  # fmt: skip
+
+
+def _linked_as(key: Key, code: Linked) -> Key:
+    """An operator as the image's functions spell it."""
+    return next((one for one in code.operators if same(one, key)), key)
 
 
 def _judge(
@@ -285,6 +298,20 @@ def _at(place: str) -> str:
 
 def _empty(resolver: Resolver) -> int:
     return 0 if resolver.slots is None else resolver.slots - len(resolver.registered or ())
+
+
+def _saved(
+    resolver: Resolver, rows: Sequence[OperatorAudit], code: Linked
+) -> tuple[int | None, int | None]:
+    """The bytes of flash and RAM that a resolver of exactly the needed operators saves."""
+    needed = [row for row in rows if row.needed]
+    if not all(row.registered for row in needed):
+        return None, None
+    unused = [_linked_as((row.operator, row.custom), code) for row in rows if not row.needed]
+    known = all(key in code.costs for key in unused)
+    flash = code.report.cost([name for name, _ in unused]) if known else None
+    slots = 0 if resolver.slots is None else resolver.slots - len(needed)
+    return flash, slots * resolver.slot_bytes
 
 
 def _absent(resolver: Resolver, code: Linked) -> str:

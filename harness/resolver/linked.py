@@ -18,6 +18,7 @@ from harness.elf.graph import Graph
 from harness.elf.register_functions import BY_SPELLING, is_kernel, registered_by
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
+from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
 from harness.resolver.resolver import Key
 
@@ -39,26 +40,28 @@ _ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
 
 @dataclass(frozen=True)
 class Linked:
-    """The linked operators, and the flash of each alone, in bytes."""
+    """The linked operators, and what they cost."""
 
     operators: tuple[Key, ...]
-    costs: Mapping[Key, int]
+    report: OperatorReport
+
+    @property
+    def costs(self) -> Mapping[Key, int]:
+        """The flash of each operator alone, in bytes."""
+        return {(row.operator, row.custom): row.exclusive for row in self.report.operators}
 
 
 def linked(image: Image) -> Linked:
     """The operators that are linked into ``image``, sorted by name."""
     graph = image.graph
     reached = graph.reach(graph.roots)
-    costs = analyse_operators(image, ram_regions(image)).operators
     found = {
         (one.operator, one.custom)
         for one in image.registrations
         if reached.intersection(one.register)
     } or set(_by_kernels(image, graph, reached))
     found.update(_inlined(graph, reached))
-    return Linked(
-        tuple(sorted(found)), {(one.operator, one.custom): one.exclusive for one in costs}
-    )
+    return Linked(tuple(sorted(found)), analyse_operators(image, ram_regions(image)))
 
 
 def _inlined(graph: Graph, reached: Iterable[int]) -> Iterator[Key]:

@@ -15,7 +15,12 @@ from harness.base.clock import Deadline
 from harness.base.errors import TargetLost, Unsupported, UsageError
 from harness.elf import Image
 from harness.elf.demangle import qualified, short_name
-from harness.elf.interpreter import ALLOCATE, is_compiled_model, names_interpreter
+from harness.elf.interpreter import (
+    ALLOCATE,
+    COMPILED_MODEL,
+    is_compiled_model,
+    names_interpreter,
+)
 from harness.elf.main_stack import stack_at
 from harness.elf.models import Held, another_given, held_model
 from harness.model import Model
@@ -70,8 +75,7 @@ def read(
     """
     part = with_interpreter(image)
     if is_compiled_model(part):
-        return Live(None, why="the model is compiled into code: the image has kernels, no "
-                              "interpreter and no resolver")  # fmt: skip
+        return Live(None, why=COMPILED_MODEL)
     reader = _Reader(session, part, model)
     try:
         return reader.read(_symbol(part, symbol) if symbol else ALLOCATE, seconds)

@@ -40,6 +40,17 @@ def show_audit(console: Console, audit: Audit) -> None:
     for note in audit.notes:
         console.print(f"note: {note}", markup=False)
     console.print(f"verdict: {', '.join(audit.verdicts)}", markup=False)
+    if audit.passed and (saved := _saved(audit)):
+        slots = f"{len(audit.needed)} slot{'s' if len(audit.needed) > 1 else ''}"
+        command = f"tflm-hil resolver generate {audit.model}"
+        console.print(f"a resolver of {slots} saves {saved}: {command}", markup=False)
+
+
+def _saved(audit: Audit) -> str:
+    """What a resolver of exactly the needed operators saves, "" if nothing."""
+    flash = f"about {audit.saved_flash:,} B of flash" if audit.saved_flash else ""
+    ram = f"{audit.saved_ram:,} B of RAM" if audit.saved_ram else ""
+    return " and ".join(filter(None, (flash, ram)))
 
 
 def _state(row: OperatorAudit) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from action_runner import ACTION, ROOT, Runner
 
+from harness.build.builders import build_one
+
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 CASES = """
 [[case]]
@@ -98,6 +100,37 @@ def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspac
     assert "::error file=hil.toml,line=7,title=greedy on simulator%3A fail::" in runner.said
     assert runner.outputs.read_text() == "exit-code=1\n"
     assert (workspace / "lab.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("resolver", "model", "code", "says"),
+    [
+        ("exact", "hello_world_int8.tflite", 0, "verdict: ok"),
+        ("missing", "hello_world_int8.tflite", 1, "verdict: missing, unused"),
+        ("exact", "misspelt.tflite", 2, "misspelt.tflite"),
+    ],
+)
+def test_a_resolver_that_does_not_fit_its_model_fails_the_job(
+    resolver, model, code, says, runner, workspace
+):
+    elf = str(build_one("hello_world", resolver))
+    assert runner.run(elf=f"{elf}\r\n", model=f"{model}\r\n")["Resolver"] == code, runner.said
+    assert says in runner.summary.read_text().partition(f"## Resolver: `{elf}`\n\n```\n")[2]
+    assert says in runner.said
+
+
+def test_the_resolver_is_read_on_the_target_and_within_the_time_that_are_given(runner, workspace):
+    elf, model = str(build_one("hello_world", "exact")), "hello_world_int8.tflite"
+    given = {"elf": elf, "model": model}
+    assert runner.run(**given, resolver_timeout="1e-6")["Resolver"] == 5, runner.said
+    assert "AllocateTensors() is not reached" in runner.summary.read_text()
+    assert runner.run(**given, resolver_target="simulatr")["Resolver"] == 2
+    assert "'simulatr' is not one of" in runner.said
+
+
+def test_a_model_without_an_image_is_an_error(runner, workspace):
+    assert runner.run(model="hello_world_int8.tflite")["Resolver"] == 2
+    assert "`model` needs `elf`" in runner.said
 
 
 def test_several_case_files_keep_their_results_apart(runner, workspace):

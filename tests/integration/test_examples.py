@@ -6,14 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import inner_pytest
 import needs
 import pytest
+from model_builder import Op, T, build, constant
 
 from harness import Verdict, load_cases, run_case
+from harness.build.builders import build_one
 from harness.build.workspace import find_workspace
+from harness.elf import Image
+from harness.model import Model
+from harness.resolver import check
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -138,3 +144,90 @@ def shell(command: str, folder: Path) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+CUSTOM_OPERATOR_CASE = r"""
+[[case]]
+name = "atan"
+elf = "app.elf"
+model = "model.tflite"
+inputs = ['^x (\S+) (\S+) (\S+) (\S+) y']
+outputs = ['y (\S+) (\S+) (\S+) (\S+)$']
+inferences = 3
+"""
+
+
+@pytest.fixture
+def custom_operator(tmp_path, monkeypatch):
+    """Builds the example as its page does, with a change of its source, beside its case file."""
+    folder = tmp_path / "work"
+    shutil.copytree(EXAMPLES / "custom_operator", folder)
+    shutil.copytree(ROOT / "zephyr_samples" / "models", folder / "models")
+    shutil.copy(ROOT / "zephyr_samples" / "resolvers.toml", folder)
+    shutil.copy(folder / "model.tflite", folder / "models" / "atan_float32.tflite")
+    (folder / "hil.toml").write_text(CUSTOM_OPERATOR_CASE, encoding="utf-8")
+    monkeypatch.setenv("TFLM_HIL_SAMPLES", str(folder))
+
+    def build(file="main.cpp", old="", new=""):
+        source = folder / "atan" / "src" / file
+        text = source.read_text(encoding="utf-8")
+        assert old in text
+        source.write_text(text.replace(old, new, 1), encoding="utf-8")
+        shutil.copy(build_one("atan", "exact"), folder / "app.elf")
+        return folder
+
+    return build
+
+
+def install(folder, monkeypatch):
+    """What pip makes of `my_kernels/`: its modules on the path, and its entry points."""
+    text = (folder / "my_kernels" / "pyproject.toml").read_text(encoding="utf-8")
+    about = folder / "my_kernels" / "my_kernels-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: my-kernels\nVersion: 1\n", encoding="utf-8")
+    points = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in rows.items())
+        for group, rows in tomllib.loads(text)["project"]["entry-points"].items()
+    ]
+    (about / "entry_points.txt").write_text("\n".join(points), encoding="utf-8")
+    monkeypatch.syspath_prepend(folder / "my_kernels")
+
+
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [((), Verdict.PASS), (("my_atan.cc", "std::atan(", "std::tanh("), Verdict.FAIL),
+     (("main.cpp", '"MyAtan"', '"Atan"'), Verdict.FAIL)],
+    ids=["as it is", "another function", "another name"],
+)  # fmt: skip
+def test_the_case_of_the_custom_operator_notices(
+    change, verdict, custom_operator, monkeypatch, tmp_path
+):
+    folder = custom_operator(*change)
+    install(folder, monkeypatch)
+    [case] = load_cases(folder / "hil.toml")
+    result = run_case(case, tmp_path / "results")
+    assert result.verdict is verdict, result.reason
+    assert bool(result.outputs_compared) == (verdict is Verdict.PASS or "my_atan.cc" in change)
+
+
+@pytest.mark.needs("arm-none-eabi-gcc", "flatc")
+def test_a_custom_operator_under_another_name_is_missing_and_not_refused(custom_operator):
+    """Its registration function is called Register_MyAtan(), and AddCustom() names it Atan."""
+    folder = custom_operator("main.cpp", '"MyAtan"', '"Atan"')
+    audit = check(Image.from_elf(folder / "app.elf"), Model.from_file(folder / "model.tflite"))
+    assert audit.missing == ("MyAtan",) and audit.registered == ("ADD", "Atan")
+    assert audit.resolver.refused == ()
+    assert audit.problems == (
+        "custom operator MyAtan is needed by the model and not registered",
+        "Atan is registered and not needed (in main at main.cpp:28)",
+    )
+
+
+def test_the_model_of_the_custom_operator_is_what_its_page_says():
+    tensors = [T([1, 4], "float32", name="x"), constant([1.0], "float32"),
+               T([1, 4], "float32", name="sum"), T([1, 4], "float32", name="y")]  # fmt: skip
+    tensors[1].name = "offset"
+    operators = [Op("ADD", [0, 1], [2], ("Add", {})), Op("CUSTOM", [2], [3], custom="MyAtan")]
+    made = build(tensors, operators, [0], [3], "y = atan(x + 1)")
+    assert (EXAMPLES / "custom_operator" / "model.tflite").read_bytes() == made

@@ -19,7 +19,7 @@ def schema(name: str) -> dict:
 
 
 def document(capsys, *arguments: str) -> dict:
-    assert main([*arguments, "--json", "-"]) in (0, 1)
+    assert main([*arguments, "--json", "-"]) in (0, 1, 5)
     return json.loads(capsys.readouterr().out)
 
 
@@ -31,6 +31,14 @@ def test_documents_of_an_image_fit_their_schemas(configuration, capsys, tmp_path
     jsonschema.validate(found, schema("resolver_check"))
     run = document(capsys, "run", elf, "--model", "hello_world_int8", "--output", str(tmp_path))
     jsonschema.validate(run, schema("run"))
+
+
+def test_the_document_of_a_run_that_showed_no_resolver_fits_its_schema(capsys):
+    elf = str(build_one("hello_world", "exact"))
+    found = document(capsys, "resolver", "check", elf, "hello_world_int8", "--timeout", "1e-6")
+    jsonschema.validate(found, schema("resolver_check"))
+    assert found["registered"] is None and found["linked"] == ["FULLY_CONNECTED"]
+    assert (found["verdict"], found["saved_flash"]) == ("cannot_tell", None)
 
 
 def test_the_result_file_of_a_case_is_one_entry_of_the_document(capsys, tmp_path):
