@@ -36,6 +36,8 @@ from harness.targets.session import Session
 _SLACK = 1.0
 #: Seconds, on the target's clock, for further interpreters, if the image does not hold the model.
 _FURTHER = 0.5
+#: Seconds of the wall clock for a run.
+_GUARD = 30.0
 #: Bytes of an interpreter in which its model and its resolver are searched.
 _INTERPRETER = 128
 
@@ -112,7 +114,7 @@ class _Reader:
         if self.image.symbol(symbol) is None:
             return self._after(seconds, self._hidden(name))
         try:
-            return self._at(symbol, self.session.deadline(seconds))
+            return self._at(symbol, self.session.deadline(seconds, guard=_GUARD))
         except Unsupported:
             return self._after(seconds, f"target {self.session.target!r} cannot stop at {name}()")
 
@@ -133,7 +135,7 @@ class _Reader:
             if symbol != ALLOCATE or interpreter is None or self._has_model(interpreter):
                 return self._live(interpreter)
             if not seen and not self._holds_model:
-                limit = self.session.deadline(min(_FURTHER, deadline.remaining))
+                limit = self.session.deadline(min(_FURTHER, deadline.remaining), guard=_GUARD)
             if interpreter not in seen:
                 seen[interpreter] = self._live(interpreter)
         if seen:
@@ -233,7 +235,7 @@ class _Reader:
     def _after(self, seconds: float, reason: str) -> Live:
         """Run for ``seconds``, since ``reason``, and search the interpreters in RAM."""
         session = self.session
-        stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK))
+        stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK, guard=_GUARD))
         interpreter = self._in_ram()
         if interpreter is None:
             late = bool(self.image.without_symbols) or names_interpreter(self.image)
