@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from kept_images import kept
 
 from harness.base import paths
 from harness.build import configurations, standalone
@@ -19,7 +20,7 @@ from harness.build.options import BuildOptions
 from harness.build.variants import Variant
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
-COMPILER = shutil.which("arm-none-eabi-gcc")
+COMPILER = "arm-none-eabi-gcc"
 _ARENA = 96 * 1024
 _HEADER = "tflm_hil_config.h"
 
@@ -124,10 +125,9 @@ def kernel_mutant(file: str, text: str, folder: Path) -> MutantBuilder:
 
 def firmware_mutant(file: str, edits: Sequence[tuple[str, str]], folder: Path) -> Path:
     """The ELF of one of the small firmwares in tests/firmware, edited."""
-    source, elf = folder / file, folder / "firmware.elf"
-    source.write_text(edited(FIRMWARE / file, edits), encoding="utf-8")
+    text = edited(FIRMWARE / file, edits)
     flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-fno-builtin"]
     script = FIRMWARE / "machine.ld"
-    command = [COMPILER, *flags, f"-I{FIRMWARE}", f"-T{script}", source, "-o", elf]
-    subprocess.run(command, check=True)
-    return elf
+    command = [COMPILER, *flags, f"-I{FIRMWARE}", f"-T{script}", file]
+    read = (script, FIRMWARE / "machine.h")
+    return kept(folder / "firmware.elf", command, read=read, written={file: text})
