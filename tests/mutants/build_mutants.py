@@ -38,7 +38,7 @@ def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
 class MutantBuilder(standalone._Builder):
     """Puts one object of its own before the archive, so that the linker takes that one.
 
-    ``source`` is compiled once, for all images that are linked with it.
+    ``source`` is compiled once, for all images that are linked with it; the object is kept.
     """
 
     def __init__(self, source: Path) -> None:
@@ -100,11 +100,16 @@ class MutantBuilder(standalone._Builder):
 
     @cached_property
     def _mutant(self) -> Path:
-        target = self._source.with_name("mutant.o")
-        flags = self._compiler.flags_with(self._names(self._source.parent))
-        flags.remove("-Werror")
-        self._tools.compile(self._source, target, flags, self._include)
-        return target
+        name, text = self._source.name, self._source.read_text(encoding="utf-8")
+
+        def fill(made: Path) -> Inputs:
+            (made / name).write_text(text, encoding="utf-8")
+            flags = self._compiler.flags_with(self._names(made))
+            flags.remove("-Werror")
+            target = made / "mutant.o"
+            return Inputs(frozenset(self._tools.compile(made / name, target, flags, self._include)))
+
+        return self._cache.make(digest("mutant", self._compiler.key, name, text), fill) / "mutant.o"
 
 
 def sample_mutant(
