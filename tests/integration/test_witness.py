@@ -97,7 +97,7 @@ def test_what_qemu_does_differently_is_unverified():
 
 
 @each_image
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 1000])
 def test_slices_equal_one_run(image, size, link):
     whole, sliced = (Machine(Image.from_elf(link(image, "simulator"))) for _ in range(2))
     whole.run(until_executed=ENOUGH)
