@@ -8,6 +8,7 @@ when it had this.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -137,6 +138,28 @@ class _Back:
         return self._transfers[at]
 
     @cached_property
+    def _given(self) -> Sequence[Sequence[int]]:
+        """The steps that loaded or changed each register, in order."""
+        given: list[list[int]] = [[] for _ in CORE_REGISTERS]
+        loaded: dict[int, frozenset[int]] = {}  # by the instruction's address
+        for step, (before, after) in enumerate(pairwise(self.steps)):
+            pc = before[_PC]
+            if pc not in loaded:
+                moved = self.transfer(step)
+                loaded[pc] = frozenset(moved.words if moved is not None and moved.loads else ())
+            changed = {
+                n for n, (old, new) in enumerate(zip(before, after, strict=True)) if old != new
+            }
+            for register in changed | loaded[pc]:
+                given[register].append(step)
+        return given
+
+    def _last_given(self, register: int, at: int) -> int | None:
+        """The last step before ``at`` that loaded or changed a register."""
+        place = bisect_left(self._given[register], at)
+        return self._given[register][place - 1] if place else None
+
+    @cached_property
     def stack(self) -> tuple[int, int]:
         """Begin and top of the stack of the fault; of the same value if it is not known."""
         return stack_at(self.image, self.state.registers[_SP]) or (0, 0)
@@ -215,7 +238,7 @@ class _Back:
         Moves, small additions, and words that were pushed and popped are followed.
         """
         moves: list[tuple[int, int]] = []
-        for step in range(at - 1, -1, -1):
+        while (step := self._last_given(register, at)) is not None:
             before, value = self.steps[step], self.steps[step + 1][register]
             moved = self.transfer(step)
             if moved is not None and moved.loads and register in moved.words:
@@ -225,8 +248,6 @@ class _Back:
                 )
                 kept = self._stored(load) if base == _SP else None
                 return load if kept is None else self.source_of(*kept)
-            if before[register] == value:
-                continue
             from_ = (moved.base,) if moved is not None else sources(self.code(step))
             near = [one for one in from_ if abs(before[one] - value) < _NEAR]
             if _SP in near:
@@ -236,6 +257,7 @@ class _Back:
             register = min(near, key=lambda one: abs(before[one] - value))
             if before[register] != value:
                 moves.append((before[_PC], before[register]))
+            at = step
         return None
 
     def _stored(self, load: _Load) -> tuple[int, int] | None:

@@ -190,10 +190,11 @@ class SimulatedChip:
         for uarte in self._uartes:
             if uarte.regs.waits:
                 uarte.settle()
-        if self.core.next_rtc <= self.now:
+        now = self.now
+        if self.core.next_rtc <= now:
             for rtc in self._rtcs:
                 rtc.settle()
-        self.events.run_due(self.now)
+        self.events.run_due(now)
 
     def line(self, irq: int, level: bool) -> None:
         """Set a peripheral's interrupt line."""

@@ -333,10 +333,9 @@ class Machine:
                 self.core.sleeping = 0
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
                 self.core.may_stand = stop_when_idle and self._at_rest()
-                # Firmware may stop the last timer.
-                recheck = stop_when_idle and not self.core.may_stand
-                soon = self.now + self.memory_map.cpu_hz // _CHECKS_PER_SECOND
-                until = min(until_tick, soon) if recheck else until_tick
+                until = until_tick
+                if stop_when_idle and not self.core.may_stand:  # firmware may stop the last timer
+                    until = min(until, self.now + self.memory_map.cpu_hz // _CHECKS_PER_SECOND)
                 self._execute(until, until_executed, seconds)
                 if self.core.stands and self._at_rest():  # firmware may have set a timer
                     return self._idle()

@@ -164,13 +164,12 @@ class WaitCause:
         coming = {one.exception for one in self._wakeup.active()}
         polled = {one.exception for one in self._nordic if isinstance(one, Uarte)}
         for number in range(FIRST_IRQ, FIRST_IRQ + self._nvic.irqs):
-            if number in polled or self._enabled(number):
+            pending = self._nvic.is_pending(number)
+            if not pending and number not in coming:
                 continue
-            name = exception_name(number, self._chip)
-            if self._nvic.is_pending(number):
-                return f"{name} is pending, and not enabled in the NVIC"
-            if number in coming:
-                return f"{name} will be pending, and is not enabled in the NVIC"
+            if number not in polled and not self._enabled(number):
+                how = "is pending, and" if pending else "will be pending, and is"
+                return f"{exception_name(number, self._chip)} {how} not enabled in the NVIC"
         return ""
 
     def _enabled(self, number: int) -> bool:

@@ -1,15 +1,14 @@
 """Images that print text: a run ends when the image has ended, not when enough was seen."""
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from kept_images import kept
 
 from harness.cli import main
 
-COMPILER = shutil.which("arm-none-eabi-gcc")
+COMPILER = "arm-none-eabi-gcc"
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 # UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544,
@@ -69,15 +68,14 @@ IMAGES = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("images")
-    script = folder / "image.ld"
-    script.write_text("SECTIONS { . = 0; .vectors : { KEEP(*(.vectors)) } .text : { *(.*text*) } "
-                      ".rodata : { *(.rodata*) } }")  # fmt: skip
+    script = (
+        "SECTIONS { . = 0; .vectors : { KEEP(*(.vectors)) } .text : { *(.*text*) } "
+        ".rodata : { *(.rodata*) } }"
+    )
     flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-ffreestanding"]
     for name, body in IMAGES.items():
-        source = folder / f"{name}.c"
-        source.write_text(HEAD + body + "\n}\n")
-        command = [COMPILER, *flags, f"-T{script}", source, "-o", folder / f"{name}.elf"]
-        subprocess.run(command, check=True)
+        files = {f"{name}.c": f"{HEAD}{body}\n}}\n", "image.ld": script}
+        kept(folder / f"{name}.elf", [COMPILER, *flags, "-Timage.ld", f"{name}.c"], written=files)
     return folder
 
 

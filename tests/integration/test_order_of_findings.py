@@ -58,11 +58,6 @@ def test_a_message_stands_before_the_fault_and_that_before_its_dump(result, targ
     assert dump == DUMPED
 
 
-def test_a_board_tells_the_lines_of_its_console_in_order(result):
-    told = result("virtual-board", f'say("{REFUSED}\\n"); {STORE}')
-    assert told.problems == (REFUSED, *DUMPED)
-
-
 @pytest.mark.parametrize("target", ["simulator", RENODE])
 def test_a_status_stands_before_the_fault_that_it_led_to(result, target):
     first, fault, *_ = result(target, f'say("boot\\n"); allocate(1); {STORE}').problems
@@ -85,9 +80,20 @@ def test_a_session_tells_the_first_cause_and_its_hint(images, printed, hint):
     assert first.startswith(printed) and second.startswith("then: HardFault (")
 
 
-@pytest.mark.parametrize("target", ["simulator", RENODE, "virtual-board"])
+@pytest.mark.slow
+def test_a_board_tells_the_lines_of_its_console_in_order_with_their_times(result):
+    told = result("virtual-board", f'wait(); say("{REFUSED}\\n"); {STORE}')
+    assert told.problems == (REFUSED, *DUMPED)
+    check_times(told)
+
+
+@pytest.mark.parametrize("target", ["simulator", RENODE])
 def test_each_event_has_its_time_in_seconds(result, target):
-    told = result(target, f'wait(); say("{REFUSED}\\n"); {STORE}')
+    check_times(result(target, f'wait(); say("{REFUSED}\\n"); {STORE}'))
+
+
+def check_times(told: CaseResult) -> None:
+    """Each finding has its time, and so has the document."""
     times = [one.time for one in told.findings if one.kind not in NOTES]
     assert None not in times
     assert all(earlier <= later for earlier, later in pairwise(times))

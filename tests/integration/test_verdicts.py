@@ -1,18 +1,17 @@
 """Images that misbehave end within their deadline, with a verdict and the right exit code."""
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from kept_images import kept
 
 from harness.base.errors import FirmwareFailed
 from harness.case.case import Case
 from harness.cli import main
 from harness.keywords import TflmHil
 
-COMPILER = shutil.which("arm-none-eabi-gcc")
+COMPILER = "arm-none-eabi-gcc"
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
 HEAD = """
@@ -44,15 +43,13 @@ WORDS = {
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
     folder = tmp_path_factory.mktemp("images")
-    script = folder / "image.ld"
-    script.write_text("SECTIONS { . = 0; .vectors : { KEEP(*(.vectors)) } .text : { *(.text*) } }")
+    script = "SECTIONS { . = 0; .vectors : { KEEP(*(.vectors)) } .text : { *(.text*) } }"
 
     def make(name: str) -> Path:
-        source, elf = folder / f"{name}.c", folder / f"{name}.elf"
-        source.write_text(HEAD + BODIES[name])
+        files = {f"{name}.c": HEAD + BODIES[name], "image.ld": script}
         flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-fno-builtin"]
-        subprocess.run([COMPILER, *flags, f"-T{script}", source, "-o", elf], check=True)
-        return elf
+        command = [COMPILER, *flags, "-Timage.ld", f"{name}.c"]
+        return kept(folder / f"{name}.elf", command, written=files)
 
     return make
 

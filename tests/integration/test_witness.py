@@ -6,6 +6,7 @@ import warnings
 import needs
 import pytest
 import witness_table
+from kept_images import kept
 
 from harness.elf import Image
 from harness.simulator import snapshot
@@ -31,11 +32,9 @@ def link(tmp_path_factory):
     def linked(image, machine):
         elf = folder / f"{image}-{machine}.elf"
         defines = ["-DQEMU"] * (machine == "qemu")
-        command = [compiler, *FLAGS.split(), *defines, "-T", str(sources / f"{machine}.ld")]
-        command += [str(sources / f"{image}.c"), "-o", str(elf)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return elf
+        script, source = sources / f"{machine}.ld", sources / f"{image}.c"
+        command = [compiler, *FLAGS.split(), *defines, "-T", str(script), str(source)]
+        return kept(elf, command, read=(script, source, *sources.glob("*.h")))
 
     return linked
 
@@ -98,7 +97,7 @@ def test_what_qemu_does_differently_is_unverified():
 
 
 @each_image
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 1000])
 def test_slices_equal_one_run(image, size, link):
     whole, sliced = (Machine(Image.from_elf(link(image, "simulator"))) for _ in range(2))
     whole.run(until_executed=ENOUGH)

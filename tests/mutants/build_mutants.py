@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from kept_images import kept
 
 from harness.base import paths
 from harness.build import configurations, standalone
@@ -19,7 +20,7 @@ from harness.build.options import BuildOptions
 from harness.build.variants import Variant
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
-COMPILER = shutil.which("arm-none-eabi-gcc")
+COMPILER = "arm-none-eabi-gcc"
 _ARENA = 96 * 1024
 _HEADER = "tflm_hil_config.h"
 
@@ -37,7 +38,7 @@ def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
 class MutantBuilder(standalone._Builder):
     """Puts one object of its own before the archive, so that the linker takes that one.
 
-    ``source`` is compiled once, for all images that are linked with it.
+    ``source`` is compiled once, for all images that are linked with it; the object is kept.
     """
 
     def __init__(self, source: Path) -> None:
@@ -99,11 +100,16 @@ class MutantBuilder(standalone._Builder):
 
     @cached_property
     def _mutant(self) -> Path:
-        target = self._source.with_name("mutant.o")
-        flags = self._compiler.flags_with(self._names(self._source.parent))
-        flags.remove("-Werror")
-        self._tools.compile(self._source, target, flags, self._include)
-        return target
+        name, text = self._source.name, self._source.read_text(encoding="utf-8")
+
+        def fill(made: Path) -> Inputs:
+            (made / name).write_text(text, encoding="utf-8")
+            flags = self._compiler.flags_with(self._names(made))
+            flags.remove("-Werror")
+            target = made / "mutant.o"
+            return Inputs(frozenset(self._tools.compile(made / name, target, flags, self._include)))
+
+        return self._cache.make(digest("mutant", self._compiler.key, name, text), fill) / "mutant.o"
 
 
 def sample_mutant(
@@ -124,10 +130,9 @@ def kernel_mutant(file: str, text: str, folder: Path) -> MutantBuilder:
 
 def firmware_mutant(file: str, edits: Sequence[tuple[str, str]], folder: Path) -> Path:
     """The ELF of one of the small firmwares in tests/firmware, edited."""
-    source, elf = folder / file, folder / "firmware.elf"
-    source.write_text(edited(FIRMWARE / file, edits), encoding="utf-8")
+    text = edited(FIRMWARE / file, edits)
     flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-fno-builtin"]
     script = FIRMWARE / "machine.ld"
-    command = [COMPILER, *flags, f"-I{FIRMWARE}", f"-T{script}", source, "-o", elf]
-    subprocess.run(command, check=True)
-    return elf
+    command = [COMPILER, *flags, f"-I{FIRMWARE}", f"-T{script}", file]
+    read = (script, FIRMWARE / "machine.h")
+    return kept(folder / "firmware.elf", command, read=read, written={file: text})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "part" in metafunc.fixturenames:
         parts = [slice(part, None, _PARTS) for part in range(_PARTS)]
         metafunc.parametrize("part", parts, ids=[f"part {part}" for part in range(_PARTS)])
+
+
+@pytest.fixture
+def unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No further run looks for the cause of a failure: whether a mutant passes is known before."""
+    _leave_unexplained(monkeypatch)
+
+
+@pytest.fixture
+def explained_tenth(monkeypatch: pytest.MonkeyPatch):
+    """The same, for runs of which each tenth is explained: called with the number of each."""
+
+    @contextmanager
+    def number(at: int) -> Iterator[None]:
+        with monkeypatch.context() as patch:
+            if at % 10:
+                _leave_unexplained(patch)
+            yield
+
+    return number
+
+
+def _leave_unexplained(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("harness.case.run.with_cause", lambda prepared, result, stop, targets: result)
+    patch.setattr("harness.case.observe.with_origin", lambda session, image, faults: faults)
 
 
 class Tally:

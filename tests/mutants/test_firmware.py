@@ -79,7 +79,9 @@ def _cases(name: str, elf, timeout: float) -> dict[str, Case]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_bit_flip_that_passes_changed_no_output(name, part, tally, tmp_path, monkeypatch):
+def test_a_bit_flip_that_passes_changed_no_output(
+    name, part, tally, tmp_path, monkeypatch, explained_tenth
+):
     good_elf = build_one(name, "exact")
     right = run_case(sample_case(name, "exact"), tmp_path)
     good, timeout = right.console.read_bytes(), _LONGEST * right.measures.virtual_seconds
@@ -92,7 +94,8 @@ def test_a_bit_flip_that_passes_changed_no_output(name, part, tally, tmp_path, m
         elf.write_bytes(data)
         way = ("sample", "elf")[number % 2]
         case = _cases(name, elf, timeout)[way]
-        result = run_case(case, tmp_path)
+        with explained_tenth(number):
+            result = run_case(case, tmp_path)
         if not result.passed:
             tally.noticed("bit flips", what_noticed(result))
             continue

@@ -71,6 +71,7 @@ def noticed_by(mutant: KernelMutant, folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unexplained")
 def test_no_mutant_of_a_kernel_passes(part, tally, tmp_path) -> None:
     chosen = [mutant for mutant in mutants() if str(mutant) not in EQUIVALENT][part]
     passed = []

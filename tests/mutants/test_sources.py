@@ -47,6 +47,7 @@ def test_every_row_still_finds_its_place_in_the_source(folder, mutants):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unexplained")
 def test_no_mutant_of_the_samples_sources_passes(part, tally, tmp_path, monkeypatch):
     passed = []
     for mutant in SOURCE_MUTANTS[part]:
@@ -60,6 +61,7 @@ def test_no_mutant_of_the_samples_sources_passes(part, tally, tmp_path, monkeypa
     assert not passed, f"{len(passed)} spoilt images pass:\n" + "\n".join(passed)
 
 
+@pytest.mark.usefixtures("unexplained")
 def test_no_mutant_of_a_scraped_image_passes(part, tally, tmp_path):
     passed = []
     for mutant in SCRAPED_MUTANTS[part]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from kept_images import kept
+
 COMPILER = shutil.which("arm-none-eabi-gcc")
+OPTIONS = ("-mcpu=cortex-m33", "-mthumb", "-g", "-w")
+LINK = ("-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs", "-Timage.ld")
 
 # UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544 and MAXCNT.
 SOURCE = """
@@ -66,7 +69,6 @@ class BareImages:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        (folder / "image.ld").write_text(SCRIPT)
         self._made: dict[tuple[str, ...], Path] = {}
 
     def __call__(
@@ -88,12 +90,10 @@ class BareImages:
         vectors = ", ".join(f"[{n}] = (void *)handler_{n}" for n in own)
         key = body, flags, on_fault, str(origin), more
         if key not in self._made:
-            path = self._made[key] = self._folder / f"image{len(self._made)}.elf"
-            source, script = path.with_suffix(".c"), path.with_suffix(".ld")
+            path = self._folder / f"image{len(self._made)}.elf"
             text = SOURCE.replace("MORE", more).replace("VECTORS", vectors)
-            source.write_text(text.replace("ON_FAULT", on_fault).replace("BODY", body))
-            script.write_text(SCRIPT.replace(". = 0;", f". = {origin:#x};"))
-            options = ["-mcpu=cortex-m33", "-mthumb", "-g", "-w", *flags.split()]
-            link = ["-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs", f"-T{script}"]
-            subprocess.run([COMPILER, *options, source, *link, "-o", path], check=True)
+            text = text.replace("ON_FAULT", on_fault).replace("BODY", body)
+            script = SCRIPT.replace(". = 0;", f". = {origin:#x};")
+            command = [str(COMPILER), *OPTIONS, *flags.split(), "image.c", *LINK]
+            self._made[key] = kept(path, command, written={"image.c": text, "image.ld": script})
         return self._made[key]

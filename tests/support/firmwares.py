@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import needs
 import pytest
-from shared import made_once
+from kept_images import kept
 
 from harness.elf import Image
 
@@ -17,21 +16,22 @@ FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffr
 FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
 
 
+def compiled(compiler: str, name: str, elf: Path, *flags: str) -> Path:
+    """``elf``, the firmware ``NAME.c`` with further flags."""
+    source, script = SOURCES / f"{name}.c", SOURCES / "machine.ld"
+    command = [compiler, *FLAGS.split(), *flags, "-T", str(script), str(source)]
+    return kept(elf, command, read=(source, script, SOURCES / "machine.h"))
+
+
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Image]:
     compiler = needs.require("arm-none-eabi-gcc")
     built: dict[str, Image] = {}
-
-    def compile_to(elf: Path, name: str) -> None:
-        command = [compiler, *FLAGS.split(), "-T", str(SOURCES / "machine.ld")]
-        command += [str(SOURCES / f"{name}.c"), "-o", str(elf)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    folder = tmp_path_factory.mktemp("firmwares")
 
     def make(name: str) -> Image:
         if name not in built:
-            elf = made_once(tmp_path_factory, f"{name}.elf", lambda path: compile_to(path, name))
-            built[name] = Image.from_elf(elf)
+            built[name] = Image.from_elf(compiled(compiler, name, folder / f"{name}.elf"))
         return built[name]
 
     return make

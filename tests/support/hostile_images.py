@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kept_images import kept
+
 from harness.base.expected import Expected
 from harness.base.platforms import chip_table
 from harness.build.toolchain import Toolchain
@@ -47,12 +49,12 @@ class HostileImage:
         """Compile the image, or its twin, to an ELF in ``folder``."""
         elf = folder / f"{self.name}-{'hostile' if hostile else 'twin'}.elf"
         chip, source = chip_table(), FOLDER / f"{self.name}.c"
-        toolchain.run(
-            [toolchain.compiler, *_FLAGS, f"-mcpu={chip.core}", f"-mfpu={chip.fpu}", *self.flags,
-             f"-DHOSTILE={int(hostile)}", f"-T{FOLDER / 'image.ld'}", source, "-o", elf],
-            source.name, folder,
-        )  # fmt: skip
-        return elf
+        frame = FOLDER / "image.ld"
+        command = [
+            str(toolchain.compiler), *_FLAGS, f"-mcpu={chip.core}", f"-mfpu={chip.fpu}",
+            *self.flags, f"-DHOSTILE={int(hostile)}", f"-T{frame}", str(source),
+        ]  # fmt: skip
+        return kept(elf, command, read=(source, frame, FOLDER / "image.h"))
 
     def case_of(self, elf: Path) -> Case:
         """A case on the simulator that expects the line ``ok`` and no finding."""

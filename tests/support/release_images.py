@@ -7,6 +7,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from kept_images import kept
+
 from harness.elf import Image, combined
 from harness.targets.base import Stop
 from harness.targets.session import Session
@@ -76,9 +78,10 @@ class ReleaseImage:
         if self.source.parent == WORLDS:
             return self._pair(compiler, folder)
         elf = folder / f"{self.name}.elf"
-        frame = "firmware/machine.ld" if self.folder == "firmware" else "hostile/image.ld"
-        command = [compiler, *FLAGS.split(), f"-I{TESTS / 'hostile'}", f"-T{TESTS / frame}"]
-        subprocess.run([*command, str(self.source), "-o", str(elf)], check=True)
+        frame = TESTS / ("firmware/machine.ld" if self.folder == "firmware" else "hostile/image.ld")
+        command = [compiler, *FLAGS.split(), f"-I{TESTS / 'hostile'}", f"-T{frame}"]
+        headers = (*self.source.parent.glob("*.h"), TESTS / "hostile" / "image.h")
+        kept(elf, [*command, str(self.source)], read=(self.source, frame, *headers))
         return Image.from_elf(elf)
 
     def _pair(self, compiler: str, folder: Path) -> Image:

@@ -37,6 +37,7 @@ WAIT = 'while (!ticks) __asm__ volatile("wfi"); say("y=1\\n");'
 HELLO, TICKS = 'say("hello\\n");', "volatile unsigned ticks;\n"
 COUNTS = "ticks++"
 CLEARS = f"{put(TIMER, (COMPARE, 0))} ticks++"
+LONG = "for (volatile int i = 0; i < 5000; i++) {}"
 RUN = ((CC, 1000), (INTENSET, 1 << 16), (START, 1))
 
 
@@ -99,12 +100,11 @@ CAUSES = {
         "SysTick is enabled, and does not count: SYST_RVR is 0",
     ),
     "event not cleared": (
-        put(TIMER, *RUN) + enable(TIMER0), {TIMER0: "unsigned more = ticks"},
+        put(TIMER, *RUN) + enable(TIMER0), {TIMER0: "for (volatile int i = 0; i < 100; i++) {}"},
         "the handler of TIMER0 does not clear EVENTS_COMPARE[0]: it was entered ",
     ),
     "longer than its period": (
-        put(SYST, (4, 20), (8, 0), (0, 7)),
-        {SYSTICK: "for (volatile int i = 0; i < 50; i++) {}"},
+        put(SYST, (4, 2_000), (8, 0), (0, 7)), {SYSTICK: LONG},
         "SysTick is pending again whenever its handler returns, ",
     ),
     "RTC of an hour": (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import needs
 import pytest
-from firmwares import FLAGS, SOURCES
+from firmwares import SOURCES, compiled
 from gdb_stub import SIGNAL, GdbFrame, backtraces
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,10 +48,8 @@ def crash(image: Image) -> CoreState:
 def test_a_fault_in_an_interrupt_is_walked_down_to_the_thread(tmp_path: Path, flags: str) -> None:
     compiler = needs.require("arm-none-eabi-gcc")
     elf = tmp_path / "deep.elf"
-    command = [compiler, *FLAGS.split(), *flags.split(), "-T", str(SOURCES / "machine.ld")]
-    command += [f"-Wl,--defsym=__aeabi_unwind_cpp_pr{n}=0" for n in (0, 1)]
-    subprocess.run([*command, str(SOURCES / "deep.c"), "-o", str(elf)], check=True)
-    image = Image.from_elf(elf)
+    symbols = (f"-Wl,--defsym=__aeabi_unwind_cpp_pr{n}=0" for n in (0, 1))
+    image = Image.from_elf(compiled(compiler, "deep", elf, *flags.split(), *symbols))
     frames = Unwinder(image).walk(crash(image))
     assert [frame.location.function for frame in frames][:6] == DEEP
     assert [frame.exception for frame in frames][:6] == ["", "", "", "EGU0 (IRQ27)", "", ""]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import needs
 import pytest
-from firmwares import FLAGS, SOURCES, build  # noqa: F401
+from firmwares import build, compiled  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,9 +46,7 @@ def binutils(tool: str, image: Image, addresses: list[int]) -> dict[int, Frames]
 def test_inlined_functions_are_those_of_addr2line(tmp_path: Path, name: str, flags: str) -> None:
     compiler, tool = needs.require("arm-none-eabi-gcc"), "arm-none-eabi-addr2line"
     elf = tmp_path / f"{name}.elf"
-    command = [compiler, *FLAGS.split(), *flags.split(), "-T", str(SOURCES / "machine.ld")]
-    subprocess.run([*command, str(SOURCES / f"{name}.c"), "-o", str(elf)], check=True)
-    image = Image.from_elf(elf)
+    image = Image.from_elf(compiled(compiler, name, elf, *flags.split()))
     addresses = [
         address
         for one in image.symbols

@@ -133,7 +133,7 @@ def test_types_run_or_are_refused_as_by_tflm(operator: str, micro: Oracle) -> No
 
 def _request(typed: TypedModel) -> dict[str, Any]:
     model = Model.from_bytes(typed.data)
-    return request(typed.data, [_inputs(model)], len(model.outputs), arena=_ARENA, seconds=1)
+    return request(typed.data, [_inputs(model)], len(model.outputs), arena=_ARENA, seconds=0.2)
 
 
 def test_every_operator_of_the_registry_has_models() -> None:
