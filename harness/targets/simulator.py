@@ -261,7 +261,8 @@ class SimulatorSession(Session):
         word = int.from_bytes(self._peek(values["sp"], 4) or b"", "little")
         call = Call(
             address, values["r0"], caller, values["sp"], machine.exception_number, ticks,
-            machine.seconds, boot=machine.resets, others=(values["r1"], values["r2"], values["r3"], word),
+            machine.seconds, boot=machine.resets,
+            others=(values["r1"], values["r2"], values["r3"], word),
         )  # fmt: skip
         if not self._calls.enter(call):
             self._loops.add(address)

@@ -14,6 +14,12 @@ CONV, SOFTMAX = "resolver.AddConv2D();", "resolver.AddSoftmax();"
 BOTH = f"{CONV} {SOFTMAX}"
 #: The model of a little firmware that is not given another.
 NEEDED = operator_chain("CONV_2D", "SOFTMAX")
+#: An interpreter that stays in RAM, where it is found without symbols.
+STATIC = """
+  static tflite::MicroInterpreter kept(tflite::GetModel(g_model), resolver, tensor_arena, 2048);
+  kept.AllocateTensors();
+  asm volatile("" :: "r"(&kept) : "memory");
+"""
 #: A word that the image does not know: a peripheral's.
 INPUT = "*reinterpret_cast<volatile unsigned*>(0x50842510)"
 #: Simulated seconds in which a little firmware allocates.

@@ -133,4 +133,4 @@ def test_dump_of_an_image_without_a_resolver_cannot_tell(tmp_path: Path, resolve
     path.write_bytes(write_elf([code], [MadeSymbol("main", 9, 2, "func")]))
     found, _, error = resolver("dump", path, "--timeout", "0.05")
     assert found == ExitCode.CANNOT_TELL
-    assert "silent.elf: the image names no interpreter of tflite-micro" in error
+    assert "the image names no interpreter of tflite-micro" in error

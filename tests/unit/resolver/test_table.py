@@ -10,7 +10,7 @@ import needs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from little_runs import BOTH, CONV, SECONDS, SOFTMAX, audited, seen
+from little_runs import BOTH, CONV, SECONDS, SOFTMAX, STATIC, audited, seen
 from little_tflm import HEADER, older_header
 
 from harness.elf import Image
@@ -54,7 +54,9 @@ def test_the_revisions_are_all_that_are_known() -> None:
 def test_the_table_is_read_in_the_order_of_registration(
     compile_image: Compile, revision: tuple[int, int], strip: str, source: str
 ) -> None:
-    image = compile_image(REGISTER, 4, files={"little.h": REVISIONS[revision]}, strip=strip)
+    image = compile_image(
+        REGISTER, 4, interpret=STATIC, files={"little.h": REVISIONS[revision]}, strip=strip
+    )
     found = seen(image).resolver
     assert found is not None
     assert found.operators == ("SOFTMAX", "CONV_2D", "Atan")
@@ -82,7 +84,7 @@ COMPILERS = {
 def test_every_compiler_s_table_is_read(compile_image: Compile, compiler: str, strip: str) -> None:
     if compiler.startswith("clang"):
         needs.require("clang")
-    audit = audited(compile_image(BOTH, 3, strip=strip, **COMPILERS[compiler]))
+    audit = audited(compile_image(BOTH, 3, interpret=STATIC, strip=strip, **COMPILERS[compiler]))
     assert audit.verdicts == (AuditVerdict.TOO_LARGE,), audit.reason
     assert audit.registered == ("CONV_2D", "SOFTMAX")
 
