@@ -94,8 +94,9 @@ class Attempts:
         )
 
     def tried(self) -> tuple[Attempt, ...]:
-        """The registrations that were tried so far, in order."""
+        """The registrations that were tried so far, in order, since the last reset."""
         calls = [call for call in self._session.calls if call.address in self._functions]
+        calls = [call for call in calls if call.boot == calls[-1].boot]
         found: list[Attempt] = []
         fetched: list[bool] = []  # whether each fetches its registration itself
         outer: Call | None = None  # the last call that the application made

@@ -192,7 +192,7 @@ def judged(seen: Live, image: Image, model: Model) -> Audit:
     verdicts, problems = _judge(resolver, rows)
     refused = [str(one) for one in refusals(model)]
     verdicts |= {AuditVerdict.REFUSED} if refused else set()
-    absent = _absent(resolver, code)
+    absent = _absent((resolver, *seen.others), code)
     return Audit(
         model.name, resolver, rows, tuple(name for name, _ in code.operators),
         tuple(sorted(verdicts, key=list(AuditVerdict).index)) or (AuditVerdict.OK,),
@@ -227,7 +227,7 @@ def _operators(
         if key not in needed:
             yield _row(key, 0, True, code, "duplicate" if key in duplicates else "unused")
     for key in dict.fromkeys(row.key for row in resolver.refused):
-        if key not in registered and key not in needed:
+        if not any(same(key, other) for other in (*registered, *needed)):
             yield _row(key, 0, False, code, "refused")
 
 
@@ -255,19 +255,21 @@ def _judge(
     added = {row.key: row.added for row in resolver.registered or ()}
     if not added:
         verdicts.add(AuditVerdict.EMPTY)
-    full = {row.key: row for row in resolver.refused if not row.duplicate}
+    full = [row for row in resolver.refused if not row.duplicate]
     for row in rows:
         key = row.operator, row.custom
         if row.verdict == "missing":
             verdicts.add(AuditVerdict.MISSING)
-            problems.append(_missing(row, full.get(key), resolver))
+            refused = next((one for one in full if same(one.key, key)), None)
+            problems.append(_missing(row, refused, resolver))
         elif row.registered and not row.needed:
             verdicts.add(AuditVerdict.UNUSED)
             cost = f": {row.bytes:,} B of flash" if row.bytes else ""
             problems.append(f"{row.operator} is registered and not needed{cost}{_at(added[key])}")
     for one in resolver.refused:
         verdicts.add(AuditVerdict.DUPLICATE if one.duplicate else AuditVerdict.TOO_SMALL)
-        told = any(row.operator == one.operator and row.verdict == "missing" for row in rows)
+        lacking = [(row.operator, row.custom) for row in rows if row.verdict == "missing"]
+        told = any(same(one.key, key) for key in lacking)
         if one.duplicate or not told:
             problems.append(resolver.refusal(one))
     for name in _repeated(resolver.registered or ()):
@@ -314,10 +316,10 @@ def _saved(
     return flash, slots * resolver.slot_bytes
 
 
-def _absent(resolver: Resolver, code: Linked) -> str:
-    """The linked operators that are neither registered nor refused."""
-    told = [row.key for row in resolver.registered or ()]
-    told += [row.key for row in resolver.refused]
+def _absent(resolvers: Sequence[Resolver], code: Linked) -> str:
+    """The linked operators that ``resolvers`` neither registered nor refused."""
+    told = [row.key for one in resolvers for row in one.registered or ()]
+    told += [row.key for one in resolvers for row in one.refused]
     names = (key[0] for key in code.operators if not any(same(key, other) for other in told))
     return ", ".join(names)
 

@@ -93,11 +93,12 @@ def with_interpreter(image: Image) -> Image:
 
 def _symbol(image: Image, name: str) -> str:
     """The symbol for ``name``, which is one or a qualified C++ name (``tflite::Model::Get``)."""
-    if image.symbol(name) is not None:
+    functions = {one.name for one in image.symbols if one.kind == "func"}
+    if name in functions:
         return name
-    found = {s.name for s in image.symbols if s.kind == "func" and qualified(s.name) == name}
+    found = {one for one in functions if qualified(one) == name}
     if len(found) != 1:
-        several = f"{len(found)} functions called" if found else "no symbol"
+        several = f"{len(found)} functions called" if found else "no function"
         raise UsageError(f"{image.path} has {several} {name!r}", hint=image.symbols_hint())
     return found.pop()
 

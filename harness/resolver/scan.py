@@ -137,18 +137,37 @@ def _agrees(
     layout: ResolverLayout, ranges: Ranges, data: bytes, slots: int, rows: Sequence[bytes]
 ) -> bool:
     """True if ``data`` has the builtin codes and parsers of ``rows``, their number, and zeros."""
-    codes = [words_of(layout, row)["builtin_code"] for row in rows]
-    builtins = [code for code in codes if code != CUSTOM]
-    number, used, width = len(builtins), len(builtins) * WORD, layout.code_bytes
-    parsers = -(-slots * width // WORD) * WORD
+    if not has_codes(layout, ranges, data, slots, rows):
+        return False
+    number, width = len(_builtins(layout, rows)), layout.code_bytes
+    parsers = _parsers_at(layout, slots)
+    unused = data[number * width : slots * width]
+    return not any(unused + data[parsers + number * WORD : parsers + slots * WORD])
+
+
+def has_codes(
+    layout: ResolverLayout, ranges: Ranges, data: bytes, slots: int, rows: Sequence[bytes]
+) -> bool:
+    """True if ``data``, behind the count of ``rows``, has their builtin codes and parsers."""
+    builtins, width = _builtins(layout, rows), layout.code_bytes
+    number, parsers = len(builtins), _parsers_at(layout, slots)
     return (
         len(data) >= parsers + (slots + 1) * WORD
         and _number(data, parsers + slots * WORD) == number
         and [_number(data, i * width, width) for i in range(number)] == builtins
-        and not any(data[number * width : slots * width])
-        and all(ranges.is_code(_number(data, parsers + i)) for i in range(0, used, WORD))
-        and not any(data[parsers + used : parsers + slots * WORD])
+        and all(ranges.is_code(_number(data, parsers + i * WORD)) for i in range(number))
     )
+
+
+def _builtins(layout: ResolverLayout, rows: Sequence[bytes]) -> list[int]:
+    """The codes of ``rows`` that are no custom operators."""
+    codes = (words_of(layout, row)["builtin_code"] for row in rows)
+    return [code for code in codes if code != CUSTOM]
+
+
+def _parsers_at(layout: ResolverLayout, slots: int) -> int:
+    """The offset of the parsers behind the builtin codes."""
+    return -(-slots * layout.code_bytes // WORD) * WORD
 
 
 def _number(data: bytes, at: int, size: int = WORD) -> int:

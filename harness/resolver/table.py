@@ -22,6 +22,7 @@ from harness.resolver.resolver import Registration, Resolver
 from harness.resolver.scan import (
     CUSTOM,
     Ranges,
+    has_codes,
     is_registration,
     table_at,
     tables,
@@ -256,7 +257,8 @@ class Tables:
         """Layout and rows of the object at ``address``; None if its count is impossible.
 
         The rows of a static object are not checked; elsewhere each must be a valid registration.
-        Without debug information, the layout is the first of which all rows are valid.
+        Without debug information, the layout is the one that agrees with the builtin codes behind
+        the rows, and of several that with the most rows: another one may read a count of 0.
         """
         data = self.peek(address, self._most_bytes(slots))
         known = (self.layout,) if self.layout.source == "dwarf" else tuple(known_layouts())
@@ -268,7 +270,13 @@ class Tables:
         ]  # fmt: skip
         if not valid and (not tables or self._image.object_at(address) is None):
             return None
-        return (valid or tables)[0]
+
+        def likely(one: tuple[ResolverLayout, list[bytes]]) -> tuple[bool, int]:
+            layout, rows = one
+            behind = data[layout.of(slots).length + WORD :]
+            return has_codes(layout, self._ranges, behind, slots, rows), len(rows)
+
+        return max(valid or tables[:1], key=likely)
 
     def _rows(self, layout: ResolverLayout, slots: int, data: bytes) -> list[bytes] | None:
         members = layout.of(slots)

@@ -531,6 +531,8 @@ class Machine:
         """Set r0 to r12, sp, lr or pc."""
         number = CORE_REGISTERS[REGISTER_NAMES.index(name)]
         self.core.write(number, value | 1 if name == "pc" else value)
+        if name == "pc":
+            self.core.ignore_breakpoint(None)  # the core leaves the one where it stopped
 
     def hook(self, where: str | int, called: Callable[[Machine], bool | None]) -> None:
         """Call ``called(machine)`` before the instruction at a symbol or address.

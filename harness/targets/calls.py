@@ -30,6 +30,8 @@ class Call:
     returned: int | None = None
     result: int | None = None  # r0 after the return
     ended: float | None = None
+    #: The resets before it, since the session was opened; 0 if the target does not tell.
+    boot: int = field(default=0, kw_only=True)
     #: r1 to r3 and the word at sp: the arguments behind the first; () if the target does not tell.
     others: tuple[int, ...] = field(default=(), kw_only=True)
 

@@ -21,6 +21,7 @@ from harness.simulator import End, Machine
 from harness.simulator.event_queue import NEVER
 from harness.simulator.machine import BRANCHES, INSTRUCTIONS
 from harness.simulator.peripherals.gpio import Gpio
+from harness.simulator.unicorn import Reg
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,
@@ -41,6 +42,8 @@ from harness.targets.session import Session
 EXC_RETURN = 0xF000_0000
 #: Bytes below the stack pointer that a call leaves as they are.
 _RED_ZONE = 64
+#: Registers that a function may change, and sp; the flags are separate.
+_CHANGED_BY_CALLS = (*range(Reg.R0, Reg.R12 + 1), *range(Reg.S0, Reg.S0 + 32), Reg.SP, Reg.LR)
 
 
 class SimulatorMemory:
@@ -258,7 +261,8 @@ class SimulatorSession(Session):
         word = int.from_bytes(self._peek(values["sp"], 4) or b"", "little")
         call = Call(
             address, values["r0"], caller, values["sp"], machine.exception_number, ticks,
-            machine.seconds, others=(values["r1"], values["r2"], values["r3"], word),
+            machine.seconds, boot=machine.resets,
+            others=(values["r1"], values["r2"], values["r3"], word),
         )  # fmt: skip
         if not self._calls.enter(call):
             self._loops.add(address)
@@ -293,8 +297,10 @@ class SimulatorSession(Session):
 
     def call(self, address: int, arguments: Sequence[int | bytes], deadline: Deadline) -> int:
         """Call a function of the stopped image; return its r0. Memory that it writes stays so."""
-        machine, saved = self.machine, self.machine.registers
-        free = saved["sp"] - _RED_ZONE
+        machine, at = self.machine, self.machine.pc
+        saved = machine.core.read_many(_CHANGED_BY_CALLS)
+        flags = machine.core.read(Reg.XPSR)
+        free = machine.registers["sp"] - _RED_ZONE
         for number, argument in enumerate(arguments):
             if isinstance(argument, bytes):
                 free = free - len(argument) & ~7
@@ -304,12 +310,13 @@ class SimulatorSession(Session):
         machine.write_register("sp", free & ~7)
         machine.write_register("lr", back | 1)
         machine.write_register("pc", address)
-        machine.core.ignore_breakpoint(None)  # that of the call before, at `back`
         stop = self.run_to_address(back, deadline)
         result = machine.registers["r0"]
-        for name in saved.keys() - {"xpsr"}:
-            machine.write_register(name, saved[name])
-        machine.core.ignore_breakpoint(saved["pc"])  # the run stopped there already
+        for number, value in zip(_CHANGED_BY_CALLS, saved, strict=True):
+            machine.core.write(number, value)
+        machine.core.write(Reg.XPSR_NZCVQG, flags)
+        machine.write_register("pc", at)
+        machine.core.ignore_breakpoint(at)  # the run stopped there already
         if stop is not Stop.CONDITION:
             name = machine.firmware.locate(address).function or f"0x{address:08x}"
             raise TargetLost(f"{short_name(name)}() does not return: {stop}")

@@ -1,10 +1,12 @@
-"""Every resolver configuration of the samples: told by the ELF before it runs, and by the live
-table after."""
+"""Every sample in every resolver configuration: the check says what the table says that it
+registers, and what happens when the image runs to its end."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import needs
@@ -12,27 +14,27 @@ import pytest
 
 from harness import footprint, resolver
 from harness.base import paths
+from harness.base.errors import UsageError
 from harness.build.builders import build_one
 from harness.build.configurations import load
+from harness.build.options import BuildOptions
+from harness.build.standalone import build_many
+from harness.build.variants import Variant
 from harness.cli import main
 from harness.elf import Image
+from harness.elf.interpreter import ALLOCATE
 from harness.model import Model
-from harness.resolver import AuditVerdict
-from harness.resolver.stop_point import run_past_registration
+from harness.resolver import Audit
 from harness.targets import open_target
+from harness.targets.base import Elapsed
 
+pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 SAMPLE = "digits"
-#: Configuration -> what the audit must say, and what is in the table (None: the needed operators).
-EXPECTED = {
-    "exact": {AuditVerdict.OK},
-    "missing": {AuditVerdict.MISSING, AuditVerdict.UNUSED},
-    "empty": {AuditVerdict.EMPTY, AuditVerdict.MISSING, AuditVerdict.TOO_LARGE},
-    "too_small": {AuditVerdict.TOO_SMALL},
-    "too_small_rev": {AuditVerdict.MISSING, AuditVerdict.TOO_SMALL, AuditVerdict.UNUSED},
-    "too_large": {AuditVerdict.TOO_LARGE},
-    "duplicate": {AuditVerdict.DUPLICATE, AuditVerdict.TOO_LARGE},
-    "all": {AuditVerdict.UNUSED},
-}
+#: Configurations of the sample that its tests build anyway.
+CONFIGURATIONS = ("exact", "missing", "empty", "too_small", "too_small_rev", "too_large",
+                  "duplicate", "all", "checked")  # fmt: skip
+#: Configurations that are built with other levels of optimization.
+OPTIMIZED = ("exact", "missing", "too_small_rev", "duplicate", "custom", "custom_missing")
 
 
 def image(configuration: str, sample: str = SAMPLE) -> Image:
@@ -44,59 +46,116 @@ def model(sample: str = SAMPLE) -> Model:
     return Model.from_file(paths.models() / load().samples[sample].model)
 
 
-@pytest.mark.parametrize("configuration", EXPECTED)
-def test_the_audit_tells_the_configuration_without_running(configuration: str) -> None:
-    audit = resolver.check(image(configuration), model())
-    assert set(audit.verdicts) == EXPECTED[configuration]
-    variant = load().variant(SAMPLE, configuration, "standalone")
-    assert audit.declared == variant.slots
-    accepted = list(dict.fromkeys(addition.operator for addition in variant.additions))
-    assert set(audit.registered) == set(accepted[: variant.slots])
+@dataclass(frozen=True)
+class Told:
+    """What the table of configurations says of a resolver."""
+
+    registered: tuple[str, ...]
+    refused: tuple[tuple[str, bool], ...]  # operator, and whether it is a duplicate
+    verdicts: frozenset[str]
+
+    @classmethod
+    def by(cls, variant: Variant, needed: tuple[str, ...]) -> Told:
+        registered: list[str] = []
+        refused: list[tuple[str, bool]] = []
+        for operator in (one.operator for one in variant.additions):
+            again = operator in registered
+            if not again and len(registered) < variant.slots:
+                registered.append(operator)
+                continue
+            refused.append((operator, again))
+            if variant.checked:
+                break
+        verdicts = {
+            "empty": not registered,
+            "missing": bool(set(needed) - set(registered)),
+            "unused": bool(set(registered) - set(needed)),
+            "too_small": any(not again for _, again in refused),
+            "duplicate": any(again for _, again in refused),
+            "too_large": len(registered) < variant.slots,
+        }
+        found = frozenset(name for name, holds in verdicts.items() if holds)
+        return cls(tuple(registered), tuple(refused), found or frozenset(("ok",)))
 
 
-@pytest.mark.parametrize("configuration", EXPECTED)
-def test_the_live_table_holds_what_was_accepted_in_that_order(configuration: str) -> None:
+def allocates(firmware: Image) -> bool:
+    """Whether AllocateTensors() succeeds in a run of the image, each time that it is called."""
+    place = firmware.symbol(ALLOCATE)
+    assert place is not None
+    with open_target("simulator", firmware) as session:
+        session.watch_calls([place.address])
+        session.run(Elapsed(1.0), session.deadline(2.0))
+        results = [call.result for call in session.calls]
+        return bool(results) and not any(results)
+
+
+def assert_right(audit: Audit, firmware: Image, variant: Variant, wanted: Model) -> None:
+    told = Told.by(variant, wanted.operator_names)
+    name = variant.configuration.name
+    assert (audit.registered, audit.declared) == (told.registered, variant.slots), name
+    refused = [(one.operator, one.duplicate) for one in audit.resolver.refused]
+    assert refused == list(told.refused), name
+    assert set(audit.verdicts) == told.verdicts, name
+    if audit.missing:
+        assert not allocates(firmware), name
+    elif variant.expect.outputs:
+        assert allocates(firmware), name
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_the_check_says_what_the_configuration_registers(configuration: str) -> None:
     firmware = image(configuration)
-    variant = load().variant(SAMPLE, configuration, "standalone")
-    accepted = list(dict.fromkeys(addition.operator for addition in variant.additions))
-    with open_target("simulator", firmware) as session:
-        assert run_past_registration(session, firmware).reached
-        (live,) = resolver.dump(session, firmware)
-    assert list(live.operators) == accepted[: variant.slots]
-    assert live.slots == variant.slots
-    assert all(one.invoke and one.file.endswith(".cc") for one in live.registrations)
+    audit = resolver.check(firmware, model())
+    assert_right(audit, firmware, load().variant(SAMPLE, configuration, "standalone"), model())
+    rows = audit.resolver.registered or ()
+    assert all(" at " in row.added for row in rows)
+    assert all(row.invoke and row.file.endswith(".cc") for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("configuration", "verdict"),
-    [("exact", AuditVerdict.OK), ("custom", AuditVerdict.OK),
-     ("custom_missing", AuditVerdict.MISSING), ("custom_too_small", AuditVerdict.TOO_SMALL),
-     ("custom_duplicate", AuditVerdict.DUPLICATE)],
-)  # fmt: skip
-def test_custom_operators_are_audited_like_builtins(
-    configuration: str, verdict: AuditVerdict
+def applying(sample: str) -> Iterator[Variant]:
+    """The sample in every configuration that applies to it."""
+    table = load()
+    for configuration in table.configurations:
+        try:
+            yield table.variant(sample, configuration, "standalone")
+        except UsageError:
+            continue
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("sample", load().samples)
+def test_it_does_so_of_every_sample_in_every_configuration(sample: str) -> None:
+    variants = list(applying(sample))
+    built = build_many([(sample, one.configuration.name) for one in variants])
+    for variant, made in zip(variants, built, strict=True):
+        firmware = Image.from_elf(made.elf)
+        audit = resolver.check(firmware, model(sample))
+        assert_right(audit, firmware, variant, model(sample))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("lto", [False, True], ids=["", "lto"])
+@pytest.mark.parametrize("optimize", ["0", "2", "3"])
+@pytest.mark.parametrize("sample", ["digits", "atan"])
+def test_no_level_of_optimization_makes_a_wrong_resolver_right(
+    sample: str, optimize: str, lto: bool
 ) -> None:
-    audit = resolver.check(image(configuration, "atan"), model("atan"))
-    assert verdict in audit.verdicts
-    custom = next(one for one in audit.operators if one.custom)
-    assert custom.operator == "Atan"
-
-
-def test_the_live_table_names_a_custom_operator() -> None:
-    firmware = image("custom", "atan")
-    with open_target("simulator", firmware) as session:
-        run_past_registration(session, firmware)
-        (live,) = resolver.dump(session, firmware)
-    assert [(one.operator, one.custom) for one in live.registrations] == [
-        ("Atan", True), ("ADD", False),
-    ]  # fmt: skip
+    variants = [one for one in applying(sample) if one.configuration.name in OPTIMIZED]
+    options = BuildOptions(optimize=optimize, lto=lto)
+    wanted = [(sample, one.configuration.name) for one in variants]
+    for variant, made in zip(variants, build_many(wanted, options=options), strict=True):
+        audit = resolver.check(Image.from_elf(made.elf), model(sample))
+        told = Told.by(variant, model(sample).operator_names)
+        assert audit.registered == told.registered, variant.configuration.name
+        assert set(audit.verdicts) == told.verdicts, variant.configuration.name
 
 
 def test_an_unused_slot_costs_what_the_audit_says() -> None:
     exact, large = image("exact"), image("too_large")
     grown = footprint.regions(large)[1].used - footprint.regions(exact)[1].used
-    wasted = resolver.check(large, model()).wasted
-    assert abs(grown - wasted) < 16  # alignment
+    assert abs(grown - resolver.check(large, model()).wasted) < 16  # alignment
 
 
 @pytest.mark.slow
@@ -110,20 +169,18 @@ def test_other_targets_show_the_same_table(target: str, capsys: pytest.CaptureFi
     said = capsys.readouterr()
     assert code == 0, said.err
     (table,) = json.loads(said.out)["resolvers"]
-    operators = [row["operator"] for row in table["registrations"]]
-    assert operators == list(load().samples[SAMPLE].operators)
-    assert all("Invoke" in row["invoke"] for row in table["registrations"])
+    assert [row["operator"] for row in table["registered"]] == list(
+        load().samples[SAMPLE].operators
+    )
+    assert all("Invoke" in row["invoke"] for row in table["registered"])
 
 
-def test_a_stripped_image_is_audited_live(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stripped_image_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stripped = tmp_path / "stripped.elf"
-    elf = image("missing").path
-    subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(elf)], check=True)
-    assert main(["resolver", "check", str(stripped), SAMPLE + "_int8"]) == 5
-    assert "cannot tell whether the resolver of stripped.elf" in capsys.readouterr().err
-    assert main(["resolver", "check", "--live", str(stripped), SAMPLE + "_int8"]) == 1
+    subprocess.run(
+        ["arm-none-eabi-strip", "-o", str(stripped), str(image("missing").path)], check=True
+    )
+    assert main(["resolver", "check", str(stripped), SAMPLE + "_int8", "--timeout", "1"]) == 1
     said = capsys.readouterr()
     lacking = load().samples[SAMPLE].operators[-1]
     assert f"operator {lacking} is needed by the model and not registered" in said.out

@@ -100,16 +100,19 @@ def other_database(stage: Stage) -> None:
     database.close()
 
 
-def conditional(register: str) -> Callable[[Stage], None]:
-    """little.elf, which needs two operators and registers one only if memory holds a 7."""
+def little(register: str) -> Callable[[Stage], None]:
+    """little.elf, whose model needs two operators: it registers one, and then ``register``."""
 
     def compile_it(stage: Stage) -> None:
         model = [Op(name, [i], [i + 1]) for i, name in enumerate(("CONV_2D", "SOFTMAX"))]
         tensors = [T([1, 4], scale=0.5) for _ in range(3)]
-        stage.write("little.tflite", build(tensors, model, [0], [2]))
+        data = build(tensors, model, [0], [2])
+        stage.write("little.tflite", data)
         for kind, code in {"plain": "resolver.AddSoftmax();", "little": register}.items():
-            added = f"resolver.AddConv2D(); {code}"
-            elf = compile_little(stage.folder / kind, register=added, interpret=INTERPRET)
+            elf = compile_little(
+                stage.folder / kind, register=f"resolver.AddConv2D(); {code}",
+                interpret=INTERPRET, models={"g_model": data},
+            )  # fmt: skip
             shutil.copy(elf, stage.folder / f"{kind}.elf")
         good = stage.cli("resolver check plain.elf little.tflite")
         assert good.green, good.said

@@ -68,7 +68,6 @@ ENTRANCES = {
     "tflm-hil build": "- it makes an image; what cannot be built is an error",
     "tflm-hil resolver generate": f"- {_LISTS}",
     "tflm-hil resolver dump": f"- {_LISTS}",
-    "tflm-hil resolver explain": f"- {_LISTS}",
     "tflm-hil reference": "- it computes; nothing is compared",
     "tflm-hil vectors": "- it reports what inputs notice; a case's budget judges by it",
     "tflm-hil history show": f"- {_LISTS}",

@@ -75,16 +75,11 @@ def test_the_footprint_of_several_elves_names_each(folder):
 
 def test_the_resolver_is_told_of_the_image_that_has_one(folder):
     application, secure = folder / "hello_world-exact.elf", folder / "secure.elf"
-    document = told(
-        "resolver", "check", str(secure), "hello_world_int8", "--also-load", str(application)
-    )
-    assert (document["image"], document["verdict"]) == ("hello_world-exact", "ok")
-
-
-def test_an_operator_is_explained_from_the_image_that_registers_it(folder):
-    document = told("resolver", "explain", "FULLY_CONNECTED", str(folder / "secure.elf"),
-                    "--also-load", str(folder / "hello_world-exact.elf"))  # fmt: skip
-    assert document["operator"] == "FULLY_CONNECTED"
+    beside = ("--also-load", str(application))
+    checked = told("resolver", "check", str(secure), "hello_world_int8", *beside)
+    assert (checked["verdict"], checked["registered"]) == ("ok", ["FULLY_CONNECTED"])
+    (found,) = told("resolver", "dump", str(secure), *beside)["resolvers"]
+    assert [one["operator"] for one in found["registered"]] == ["FULLY_CONNECTED"]
 
 
 @pytest.mark.parametrize("target", ["simulator", "virtual-board"])

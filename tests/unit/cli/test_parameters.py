@@ -28,7 +28,6 @@ ROOT = Path(__file__).parents[3]
 
 TAKES_AN_IMAGE = [
     ["run"], ["footprint"], ["arena"], ["layers"], ["resolver", "check"], ["resolver", "dump"],
-    ["resolver", "explain", "SOFTMAX"],
 ]  # fmt: skip
 
 
@@ -173,7 +172,6 @@ def test_every_option_with_a_closed_set_is_completed():
         (["campaign", "--faults"], "weights,reg", {"weights,registers"}),
         (["campaign", "--budget"], "crit", {"critical="}),
         (["sweep", "--budget"], "fl", {"flash="}),
-        (["resolver", "explain"], "FULLY", {"FULLY_CONNECTED"}),
         (["footprint", "--region"], "F", {"FLASH"}),
         (["boards", "flash", "--runner"], "jl", {"jlink"}),
         (["virtual-board", "--kit"], "nrf53", {"nrf5340dk"}),

@@ -76,7 +76,7 @@ def test_a_pull_request_report_is_markdown_alone(
     "arguments",
     [["footprint", "{none}"], ["footprint", "{text}"], ["footprint", "{elf}", "--region", "CCM"],
      ["footprint", "{elf}", "--baseline", "{text}"], ["resolver", "check", "{elf}", "{text}"],
-     ["resolver", "explain", "NO_SUCH", "{elf}"], ["resolver", "generate", "{text}"],
+     ["resolver", "dump", "{elf}", "--until", "nowhere"], ["resolver", "generate", "{text}"],
      ["arena", "{text}"]],
 )  # fmt: skip
 def test_bad_input_is_one_message_and_exit_code_2(
@@ -88,13 +88,3 @@ def test_bad_input_is_one_message_and_exit_code_2(
     assert main([argument.format(**names) for argument in arguments]) == 2
     said = capsys.readouterr().err
     assert "Traceback" not in said and len(said.strip().splitlines()) <= 4
-
-
-def test_explain_walks_from_the_call_to_the_kernels(
-    elf: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["resolver", "explain", "CONV_2D", elf]) == 0
-    out = capsys.readouterr().out
-    assert "ConvPrepare" in out and "ConvEval" in out and "cost:" in out
-    assert main(["resolver", "explain", "SOFTMAX", elf, "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["operator"] == "SOFTMAX"

@@ -60,7 +60,7 @@ def test_dwarf_2_has_offsets_as_expressions_and_no_classes_of_a_namespace(built)
 
 
 def test_builtin_codes_of_one_byte_make_a_slot_smaller(built):
-    image = built("int builtin_codes_[N]", "unsigned char builtin_codes_[N]")
+    image = built("BuiltinOperator builtin_codes_[N]", "unsigned char builtin_codes_[N]")
     assert (find_layout(image).code_bytes, find_layout(image).slot_bytes) == (1, 33)
 
 

@@ -1,276 +1,220 @@
-"""An image's resolver is held against a model."""
+"""The audit: what a run showed of a resolver, held against what a model needs."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-import needs
+import numpy as np
 import pytest
-from elf_writer import MadeSection, MadeSymbol, write_elf
+from little_runs import BOTH, CONV, audited
 from model_builder import Op, T, build
 from operator_chain import operator_chain
 
 from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.footprint.resolvers import find
 from harness.model import Model
-from harness.resolver import AuditVerdict, check
-from harness.resolver.audit import check_every
+from harness.model.schema import OPERATOR_NAMES
+from harness.resolver import Audit, AuditVerdict, Live, Refusal, Registration, Resolver
+from harness.resolver.audit import HARMLESS, judged
 
 Compile = Callable[..., Image]
 
-BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
-CONV = "resolver.AddConv2D();"
+
+def registration(name: str, added: str = "setup at main.c:7") -> Registration:
+    custom = name not in OPERATOR_NAMES
+    code = OPERATOR_NAMES.index("CUSTOM" if custom else name)
+    return Registration(name, custom, code, "", "", "", "Eval", "", name if custom else "",
+                        added=added)  # fmt: skip
 
 
-def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
-    audit = check(compile_image(BOTH, 2), operator_chain("CONV_2D", "SOFTMAX"))
-    assert audit.verdicts == (AuditVerdict.OK,)
-    assert (audit.declared, audit.registered) == (2, ("CONV_2D", "SOFTMAX"))
-    assert audit.passed and not audit.problems and audit.wasted == 0
-    assert [one.version for one in audit.operators] == [2, 2]
-
-
-def test_a_needed_operator_that_is_not_registered_is_missing(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV, 1), operator_chain("CONV_2D", "SOFTMAX"))
-    assert audit.verdict is AuditVerdict.MISSING and not audit.passed
-    assert audit.missing == ("SOFTMAX",)
-
-
-def test_a_registered_operator_that_is_not_needed_is_told_with_its_bytes(
-    compile_image: Compile,
-) -> None:
-    audit = check(compile_image(BOTH, 2), operator_chain("CONV_2D"))
-    (unused,) = audit.to_json()["unused"]
-    assert audit.verdict is AuditVerdict.UNUSED and audit.passed
-    assert unused["operator"] == "SOFTMAX" and unused["bytes"] > 60
-
-
-def test_more_operators_than_slots_is_too_small(compile_image: Compile) -> None:
-    audit = check(compile_image(BOTH, 1), operator_chain("CONV_2D"))
-    assert AuditVerdict.TOO_SMALL in audit.verdicts and not audit.passed
-    assert any("1 of them will be refused" in problem for problem in audit.problems)
-
-
-OWN_HEADER = """
-#include "little.h"
-namespace tflite { TFLMRegistration Register_OWN(); }
-"""
-#: A custom operator whose functions have the names of SOFTMAX's, in a file of its own.
-NAMESAKE = """
-namespace tflite {
-namespace {
-TfLiteStatus SoftmaxPrepare(TfLiteContext*, TfLiteNode* n) { return n->x > 7; }
-TfLiteStatus SoftmaxEval(TfLiteContext*, TfLiteNode* n) { n->x *= 3; return 0; }
-}  // namespace
-TFLMRegistration Register_OWN() { return {0, 0, SoftmaxPrepare, SoftmaxEval, 0, 32, "own"}; }
-}  // namespace tflite
-"""
-
-
-def test_a_refused_operator_is_refused_although_another_has_functions_of_its_names(
-    compile_image: Compile,
-) -> None:
-    image = compile_image(
-        'auto own = tflite::Register_OWN(); resolver.AddCustom("own", &own); ' + BOTH, 2,
-        files={"own.h": OWN_HEADER, "own.cc": NAMESAKE},
-        extra=("-include", "own.h", "own.cc"),
+def resolver(registered: str, refused: str = "", slots: int | None = None) -> Resolver:
+    """A resolver with these operators; +NAME was refused as a duplicate."""
+    rows = tuple(map(registration, registered.split()))
+    refusals = tuple(
+        Refusal(one.lstrip("+"), one.lstrip("+") not in OPERATOR_NAMES, one.startswith("+"),
+                "setup at main.c:9")
+        for one in refused.split()
     )  # fmt: skip
-    audit = check(image, operator_chain("CONV_2D", "SOFTMAX"))
-    assert {AuditVerdict.MISSING, AuditVerdict.TOO_SMALL} <= set(audit.verdicts)
-    assert "3 operators are registered in 2 slots: 1 of them will be refused: SOFTMAX" in (
-        audit.problems
-    )
-    assert not audit.notes
+    return Resolver("r", 0x2000_0000, slots, rows, refusals, 36, "dwarf")
 
 
-def test_more_slots_than_operators_wastes_36_bytes_each(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV, 32), operator_chain("CONV_2D"))
-    assert audit.verdict is AuditVerdict.TOO_LARGE and audit.passed
-    assert audit.wasted == 31 * 36
+@dataclass(frozen=True)
+class Row:
+    """Registered and refused operators, slots, what the model needs; then verdicts, problems."""
+
+    registered: str
+    refused: str
+    slots: int | None
+    needed: str
+    verdicts: str
+    problems: tuple[str, ...]
 
 
-def test_an_operator_added_twice_is_a_duplicate(compile_image: Compile) -> None:
-    audit = check(compile_image(f"{CONV} {CONV}", 2), operator_chain("CONV_2D"))
-    assert audit.verdict is AuditVerdict.DUPLICATE and not audit.passed
-    assert audit.to_json()["duplicates"] == ["CONV_2D"]
+PLACE = "(in setup at main.c:7)"
+REFUSED = "(in setup at main.c:9)"
+ROWS = {
+    "exactly what is needed": Row("CONV_2D SOFTMAX", "", 2, "CONV_2D SOFTMAX", "ok", ()),
+    "in another order": Row("SOFTMAX CONV_2D", "", 2, "CONV_2D SOFTMAX", "ok", ()),
+    "a custom operator": Row("CONV_2D Atan", "", 2, "CONV_2D Atan", "ok", ()),
+    "a class without slots": Row("CONV_2D", "", None, "CONV_2D", "ok", ()),
+    "one is missing": Row(
+        "CONV_2D", "", 1, "CONV_2D SOFTMAX", "missing",
+        ("operator SOFTMAX is needed by the model and not registered",)),
+    "a custom one is missing": Row(
+        "CONV_2D", "", 1, "CONV_2D Atan", "missing",
+        ("custom operator Atan is needed by the model and not registered",)),
+    "a custom one of a builtin's name is not that builtin": Row(
+        "CONV_2D softmax", "", 2, "CONV_2D SOFTMAX", "missing unused",
+        ("operator SOFTMAX is needed by the model and not registered",
+         f"softmax is registered and not needed {PLACE}")),
+    "nothing is registered": Row(
+        "", "", 1, "CONV_2D", "empty missing too_large",
+        ("operator CONV_2D is needed by the model and not registered",
+         "1 of 1 slots stay empty: 36 B of RAM wasted")),
+    "one is not needed": Row(
+        "CONV_2D ADD", "", 2, "CONV_2D", "unused", (f"ADD is registered and not needed {PLACE}",)),
+    "a slot stays empty": Row(
+        "CONV_2D", "", 32, "CONV_2D", "too_large",
+        ("31 of 32 slots stay empty: 1,116 B of RAM wasted",)),
+    "a needed one is refused": Row(
+        "CONV_2D", "SOFTMAX", 1, "CONV_2D SOFTMAX", "missing too_small",
+        (f"operator SOFTMAX is needed by the model and refused: all 1 slots are taken {REFUSED}",)),
+    "a needed custom one, spelled otherwise, is refused": Row(
+        "CONV_2D", "MY_ATAN", 1, "CONV_2D my-atan", "missing too_small",
+        ("custom operator my-atan is needed by the model and refused: "
+         f"all 1 slots are taken {REFUSED}",)),
+    "another one is refused": Row(
+        "CONV_2D", "ADD", 1, "CONV_2D", "too_small",
+        (f"ADD is refused: all 1 slots are taken {REFUSED}",)),
+    "one is registered again": Row(
+        "CONV_2D", "+CONV_2D", 1, "CONV_2D", "duplicate",
+        (f"CONV_2D is registered again, and refused as a duplicate {REFUSED}",)),
+    "one that is not needed is registered again": Row(
+        "CONV_2D ADD", "+ADD", 2, "CONV_2D", "duplicate unused",
+        (f"ADD is registered and not needed {PLACE}",
+         f"ADD is registered again, and refused as a duplicate {REFUSED}")),
+    "a custom one has two slots, as older revisions give it": Row(
+        "Atan Atan", "", 2, "Atan", "duplicate",
+        ("Atan is registered more than once, and has a slot each time",)),
+}  # fmt: skip
 
 
-def test_nothing_registered_is_empty(compile_image: Compile) -> None:
-    audit = check(compile_image('asm volatile("");', 1), operator_chain("CONV_2D"))
-    assert audit.verdict is AuditVerdict.EMPTY and audit.missing == ("CONV_2D",)
+@pytest.fixture(scope="module")
+def image(compile_image: Compile) -> Image:
+    """An image without code of these operators."""
+    return compile_image('asm volatile("");', interpret="")
 
 
-def test_a_custom_operator_of_the_model_is_named(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV, 1), operator_chain("CONV_2D", custom="Atan"))
-    assert audit.missing == ("Atan",)
-    assert any("custom operator Atan" in problem for problem in audit.problems)
+def model_of(needed: str) -> Model:
+    names = needed.split()
+    customs = [name for name in names if name not in OPERATOR_NAMES]
+    return operator_chain(*(one for one in names if one not in customs), custom="".join(customs))
 
 
-def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Compile) -> None:
-    image = compile_image(BOTH, 5, dwarf="")
-    audit = check(image, operator_chain("CONV_2D", "SOFTMAX"))
-    assert audit.declared == 5 and audit.verdict is AuditVerdict.TOO_LARGE
-    assert [one.address for one in find(image)] == [0]
+def audit_of(image: Image, row: Row) -> Audit:
+    live = Live(resolver(row.registered, row.refused, row.slots))
+    return judged(live, image, model_of(row.needed))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Resolver: the static engine does not find where an image of clang 14 allocates",
-)
-def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
-    needs.require("clang")
-    audit = check(compile_image(BOTH, 3, compiler="clang"), operator_chain("CONV_2D", "SOFTMAX"))
-    assert (audit.declared, audit.verdicts) == (3, (AuditVerdict.TOO_LARGE,))
-    assert audit.registered == ("CONV_2D", "SOFTMAX")
+@pytest.mark.parametrize("name", ROWS)
+def test_a_resolver_is_judged_by_the_model(image: Image, name: str) -> None:
+    row = ROWS[name]
+    audit = audit_of(image, row)
+    assert (" ".join(audit.verdicts), audit.problems) == (row.verdicts, row.problems)
+    assert audit.passed == (audit.verdict in HARMLESS) == bool(audit)
+    assert audit.reason == "; ".join(row.problems)
+    assert (audit.declared, audit.registered) == (row.slots, tuple(row.registered.split()))
+    lacking = [one for one in row.needed.split() if one not in row.registered.split()]
+    assert list(audit.missing) == lacking
 
 
-def test_the_object_is_found_with_its_name_and_size(compile_image: Compile) -> None:
-    (found,) = find(compile_image(BOTH, 2))
-    assert (found.name, found.slots, found.slot_bytes) == ("resolver", 2, 36)
-    assert found.bytes == 12 + 2 * 36
+@pytest.mark.parametrize(
+    ("name", "verdicts"),
+    [("exactly what is needed", "CONV_2D=ok SOFTMAX=ok"),
+     ("one is missing", "CONV_2D=ok SOFTMAX=missing"),
+     ("one is not needed", "CONV_2D=ok ADD=unused"),
+     ("one is registered again", "CONV_2D=duplicate"),
+     ("one that is not needed is registered again", "CONV_2D=ok ADD=duplicate"),
+     ("another one is refused", "CONV_2D=ok ADD=refused"),
+     ("a needed one is refused", "CONV_2D=ok SOFTMAX=missing"),
+     ("a needed custom one, spelled otherwise, is refused", "CONV_2D=ok my-atan=missing")],
+)  # fmt: skip
+def test_each_operator_has_one_row_with_its_verdict(image: Image, name: str, verdicts: str) -> None:
+    rows = audit_of(image, ROWS[name]).operators
+    assert " ".join(f"{row.operator}={row.verdict}" for row in rows) == verdicts
 
 
-def test_a_stripped_image_cannot_be_told(compile_image: Compile, tmp_path: Path) -> None:
-    stripped = tmp_path / "stripped.elf"
-    subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(compile_image(BOTH, 2).path)],
-                   check=True)  # fmt: skip
-    audit = check(Image.from_elf(stripped), operator_chain("CONV_2D"))
-    assert audit.verdict is AuditVerdict.CANNOT_TELL and not audit.passed
-    assert audit.declared is None and not audit.missing
-    assert "resolver check --live" in audit.hint
-
-
-SECOND = """
-  static tflite::MicroMutableOpResolver<5> second;
-  second.AddConv2D();
-  asm volatile("" :: "r"(&second) : "memory");
-"""
-
-
-def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV + SECOND, 1), operator_chain("CONV_2D"))
-    assert audit.verdicts == (AuditVerdict.OK,)
-    assert [one.name for one in audit.resolvers] == ["resolver"]
-    assert any("several resolvers" in note for note in audit.notes)
-
-
-def test_an_operator_that_two_resolvers_add_three_times_is_a_duplicate(
-    compile_image: Compile,
-) -> None:
-    audit = check(compile_image(CONV + CONV + SECOND, 1), operator_chain("CONV_2D"))
-    assert audit.to_json()["duplicates"] == ["CONV_2D"]
-
-
-def test_several_resolvers_are_noted_with_their_slots(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV + SECOND, 1), operator_chain("CONV_2D"))
-    resolvers = find(compile_image(CONV + SECOND, 1))
-    first, second = sorted(f"{one.name} <{one.slots}>" for one in resolvers)
-    assert (first, second.rpartition("::")[2]) == ("resolver <1>", "second <5>")
-    names = ", ".join(f"{one.name} <{one.slots}>" for one in resolvers)
-    assert audit.notes == (
-        f"several resolvers: {names}; what each of them registers is shown by "
-        "`tflm-hil resolver dump`",
-    )
-
-
-ON_A_STACK = """
-  tflite::MicroMutableOpResolver<9> nine; nine.AddConv2D();
-  tflite::MicroMutableOpResolver<7> seven; seven.AddConv2D();
-  asm volatile("" :: "r"(&nine), "r"(&seven) : "memory");
-"""
-
-
-def test_resolvers_without_a_static_object_are_noted_by_their_slots(compile_image: Compile) -> None:
-    audit = check(compile_image(CONV + ON_A_STACK, 1), operator_chain("CONV_2D"))
-    assert [one.name for one in audit.resolvers] == ["resolver"]
-    assert audit.notes == (
-        "the image has code of MicroMutableOpResolver<7>, <9> too, without a static object",
-    )
-    assert check(compile_image(CONV, 1), operator_chain("CONV_2D")).notes == ()
-
-
-@pytest.fixture
-def silent(tmp_path: Path) -> Image:
-    path = tmp_path / "silent.elf"
-    code = MadeSection(".text", 0, bytes(16), load=0, executable=True)
-    path.write_bytes(write_elf([code], [MadeSymbol("main", 1, 16, "func")]))
-    return Image.from_elf(path)
-
-
-def test_an_image_that_cannot_tell_says_what_the_model_needs_and_who_can(silent: Image) -> None:
-    audit = check(silent, operator_chain("CONV_2D", custom="Atan"))
-    assert (audit.verdicts, audit.problems) == (
-        (AuditVerdict.CANNOT_TELL,), ("the image names no MicroMutableOpResolver, no Register_*",)
-    )  # fmt: skip
-    assert (audit.method, audit.declared, audit.resolvers, audit.wasted) == ("nothing", None, (), 0)
-    assert [one.to_json() for one in audit.operators] == [
-        {"operator": name, "custom": custom, "needed": True, "version": 2, "calls": 0, "bytes": 0,
-         "verdict": "cannot_tell"}
-        for name, custom in (("CONV_2D", False), ("Atan", True))
+def test_what_is_not_known_is_judged_neither_right_nor_wrong(image: Image) -> None:
+    audit = judged(Live(None, why="the image rests"), image, model_of("CONV_2D Atan"))
+    assert (audit.verdicts, audit.problems) == ((AuditVerdict.CANNOT_TELL,), ("the image rests",))
+    assert not audit.passed and audit.registered is None and not audit.missing
+    assert [(row.operator, row.registered, row.verdict) for row in audit.operators] == [
+        ("CONV_2D", None, "cannot_tell"), ("Atan", None, "cannot_tell")
     ]  # fmt: skip
-    assert (audit.notes, audit.hint) == ((), "")
 
 
-def test_each_image_that_tells_is_held_against_the_model(
-    compile_image: Compile, silent: Image
+@pytest.mark.parametrize("live", [Live(resolver("CONV_2D", slots=1)), Live(None, why="it rests")])
+def test_a_model_that_tflite_micro_refuses_is_refused_with_any_resolver(
+    image: Image, live: Live
 ) -> None:
-    right = replace(compile_image(CONV, 1), path=Path("right.elf"))
-    wrong = replace(compile_image(BOTH, 1), path=Path("wrong.elf"))
-
-    def verdicts(first: Image, *others: Image) -> list[tuple[str, AuditVerdict]]:
-        every = check_every(replace(first, beside=others), operator_chain("CONV_2D"))
-        return [(name, audit.verdict) for name, audit in every.items()]
-
-    good, bad = ("right", AuditVerdict.OK), ("wrong", AuditVerdict.TOO_SMALL)
-    assert verdicts(right) == [good]
-    assert verdicts(right, wrong) == [good, bad]
-    assert verdicts(wrong, right) == [bad, good]
-    assert verdicts(right, silent) == [good]
-    assert verdicts(silent, wrong) == [bad]
-    assert verdicts(silent) == [("silent", AuditVerdict.CANNOT_TELL)]
-    assert verdicts(silent, silent) == [("silent", AuditVerdict.CANNOT_TELL)]
+    model = refused_model()
+    audit = judged(live, image, model)
+    assert audit.verdict is AuditVerdict.REFUSED and not audit.passed
+    assert "tflite-micro" in audit.problems[0]
 
 
-def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
+def refused_model() -> Model:
+    """A FULLY_CONNECTED with float activations and integer weights (dynamic range)."""
+    weights = np.ones((3, 4), "int8")
+    tensors = [T((1, 4), "float32"), T((3, 4), "int8", 0.1, 0, weights), T((1, 3), "float32")]
+    operator = Op("FULLY_CONNECTED", [0, 1, -1], [2], ("FullyConnected", {}))
+    return Model.from_bytes(build(tensors, [operator], [0], [2]), "dynamic.tflite")
+
+
+def test_an_operator_of_a_second_subgraph_is_needed_too(image: Image) -> None:
     one, two = operator_chain("CONV_2D"), operator_chain("SOFTMAX")
     model = replace(one, subgraphs=(*one.subgraphs, *two.subgraphs))
-    assert check(compile_image(CONV, 1), model).missing == ("SOFTMAX",)
+    assert judged(Live(resolver("CONV_2D", slots=1)), image, model).missing == ("SOFTMAX",)
 
 
-def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(compile_image: Compile) -> None:
-    tensors = [T([1, 4], scale=0.5, zero=3), T([1, 4], scale=0.25), T([1, 4], scale=0.25)]
-    rows = [Op("RELU6", [0], [1]), Op("RELU6", [1], [2])]
-    model = Model.from_bytes(build(tensors, rows, [0], [2]), "relu6.tflite")
-    audit = check(compile_image(BOTH, 2), model)
-    (note,) = (note for note in audit.notes if "RELU6" in note)
-    assert note.startswith("operator 0 RELU6: tflite-micro does not rescale from (0.5, 3)")
-    assert audit.verdict is AuditVerdict.MISSING  # for want of RELU6, not for its ranges
-
-
-def test_an_unknown_builtin_of_the_model_is_missing(compile_image: Compile) -> None:
-    assert check(compile_image(CONV, 1), operator_chain("HASHTABLE")).missing == ("HASHTABLE",)
-
-
-def test_a_model_without_operators_is_refused(compile_image: Compile) -> None:
+def test_a_model_without_operators_cannot_be_compared(image: Image) -> None:
     model = Model.from_bytes(build([T([1], scale=0.5)], [], [0], [0]))
     with pytest.raises(UsageError, match="no operators"):
-        check(compile_image(CONV, 1), model)
+        judged(Live(resolver("CONV_2D")), image, model)
+
+
+def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(image: Image) -> None:
+    tensors = [T([1, 4], scale=0.5, zero=3), T([1, 4], scale=0.25)]
+    model = Model.from_bytes(build(tensors, [Op("RELU6", [0], [1])], [0], [1]))
+    audit = judged(Live(resolver("RELU6", slots=1)), image, model)
+    assert audit.passed
+    assert audit.notes[-1].startswith("operator 0 RELU6: tflite-micro does not rescale from")
+
+
+def test_what_is_linked_and_not_registered_is_noted_with_what_an_operator_costs(
+    compile_image: Compile,
+) -> None:
+    register = f'auto own = tflite::Register_SOFTMAX(); asm volatile("" :: "r"(&own)); {CONV}'
+    audit = audited(compile_image(register, 1), operator_chain("CONV_2D"))
+    assert audit.verdicts == (AuditVerdict.OK,)
+    assert "SOFTMAX: linked and not registered" in audit.notes
+    (row,) = audit.operators
+    assert row.linked and row.bytes > 60
+    unused = audited(compile_image(BOTH, 2), operator_chain("CONV_2D")).to_json()["unused"]
+    assert unused[0]["operator"] == "SOFTMAX" and unused[0]["bytes"] > 60
 
 
 def test_the_document_is_what_the_contract_names(compile_image: Compile) -> None:
-    audit = check(compile_image(BOTH, 4), operator_chain("CONV_2D", "ADD"))
-    conv, add, softmax = audit.operators
+    audit = audited(compile_image(f"{BOTH} {CONV}", 4), operator_chain("CONV_2D", "ADD"))
     assert audit.to_json() == {
-        "model": "made.tflite", "declared": 4, "method": "paths", "wasted": 2 * 36,
-        "registered": ["CONV_2D", "SOFTMAX"], "needed": ["CONV_2D", "ADD"], "missing": ["ADD"],
-        "unused": [{"operator": "SOFTMAX", "bytes": softmax.bytes}], "duplicates": [],
-        "verdict": "missing", "verdicts": ["missing", "unused", "too_large"],
-        "reason": "; ".join(audit.problems), "problems": list(audit.problems), "notes": [],
-        "operators": [one.to_json() for one in (conv, add, softmax)],
-        "resolvers": [one.to_json() for one in audit.resolvers],
+        "model": "made.tflite", "declared": 4, "wasted": 2 * 36,
+        "registered": ["CONV_2D", "SOFTMAX"], "linked": ["CONV_2D", "SOFTMAX"],
+        "needed": ["CONV_2D", "ADD"], "missing": ["ADD"],
+        "unused": [{"operator": "SOFTMAX", "bytes": audit.operators[2].bytes}],
+        "duplicates": ["CONV_2D"], "refused": [],
+        "verdict": "missing", "verdicts": ["missing", "duplicate", "unused", "too_large"],
+        "reason": "; ".join(audit.problems), "problems": list(audit.problems),
+        "notes": list(audit.notes), "operators": [one.to_json() for one in audit.operators],
+        "resolver": audit.resolver.to_json(), "saved": audit.to_json()["saved"],
     }  # fmt: skip
-    assert len(audit.problems) == 3 and len(audit.resolvers) == 1
