@@ -78,7 +78,8 @@ def test_each_attempt_is_told_with_its_line(compile_image: Compile, form: str) -
         needs.require("clang")
     image = compile_image(
         "Fill(resolver);", interpret=STATIC, compiler=compiler,
-        extra=(*options, "-include", "fill.h"), files={"little.h": text, "fill.h": f'#include "little.h"\n{FILL}'},
+        extra=(*options, "-include", "fill.h"),
+        files={"little.h": text, "fill.h": f'#include "little.h"\n{FILL}'},
     )  # fmt: skip
     names = [one.name for one in image.symbols if one.kind == "func"]
     assert methods == {m for m in ("AddConv2D", "AddBuiltin") if any(m in n for n in names)}
