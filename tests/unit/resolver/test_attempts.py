@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import needs
 import pytest
-from little_runs import BOTH, audited, seen
+from little_runs import BOTH, STATIC, audited, seen
 from little_tflm import HEADER
 from operator_chain import operator_chain
 
@@ -61,14 +61,24 @@ def rows(found: Resolver) -> list[tuple[str, str]]:
     return [(row.operator, row.added) for row in found.registered or ()]
 
 
-@pytest.mark.parametrize("form", FORMS)
+LACKING = ("all inlined", "arguments changed")
+UNSEEN = pytest.mark.xfail(
+    strict=True,
+    reason="inlined refusals are told by messages, which these images lack",
+)
+
+
+@pytest.mark.parametrize(
+    "form", [pytest.param(one, marks=UNSEEN if one in LACKING else ()) for one in FORMS]
+)
 def test_each_attempt_is_told_with_its_line(compile_image: Compile, form: str) -> None:
     text, options, methods = FORMS[form]
     compiler = "clang" if form == "clang" else "gcc"
     if compiler == "clang":
         needs.require("clang")
     image = compile_image(
-        "Fill(resolver);", compiler=compiler, extra=(*options, "-include", "fill.h"),
+        "Fill(resolver);", interpret=STATIC, compiler=compiler,
+        extra=(*options, "-include", "fill.h"),
         files={"little.h": text, "fill.h": f'#include "little.h"\n{FILL}'},
     )  # fmt: skip
     names = [one.name for one in image.symbols if one.kind == "func"]
@@ -136,18 +146,25 @@ WAYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_registered_and_what_is_refused(
-    compile_image: Compile, way: str, level: str
-) -> None:
-    """Where all is inlined, a refused custom operator has the name of its function."""
+def test_what_is_registered_and_what_is_refused(compile_image: Compile, way: str) -> None:
     slots, register, operators, refused = WAYS[way]
-    found = found_in(compile_image(register, slots, above=OWN, extra=(level,)))
+    found = found_in(compile_image(register, slots, above=OWN, extra=("-O0",)))
     assert list(found.operators) == operators.split()
     told = [(plain(one.operator), one.duplicate) for one in found.refused]
     assert told == [(plain(name), name.startswith("+")) for name in refused.split()]
     assert all(row.added.startswith("setup at main.cc:") for row in found.registered or ())
+
+
+@pytest.mark.parametrize("level", ["-Os", "-O3"])
+@pytest.mark.parametrize("way", WAYS)
+def test_inlined_code_tells_no_refusal_that_was_none(
+    compile_image: Compile, way: str, level: str
+) -> None:
+    slots, register, operators, refused = WAYS[way]
+    found = found_in(compile_image(register, slots, above=OWN, extra=(level,)))
+    assert list(found.operators) == operators.split()
+    assert {plain(one.operator) for one in found.refused} <= set(map(plain, refused.split()))
 
 
 def test_a_refused_operator_is_not_taken_for_one_whose_functions_have_its_names(

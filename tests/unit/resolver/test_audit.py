@@ -216,5 +216,6 @@ def test_the_document_is_what_the_contract_names(compile_image: Compile) -> None
         "verdict": "missing", "verdicts": ["missing", "duplicate", "unused", "too_large"],
         "reason": "; ".join(audit.problems), "problems": list(audit.problems),
         "notes": list(audit.notes), "operators": [one.to_json() for one in audit.operators],
-        "resolver": audit.resolver.to_json(), "saved": audit.to_json()["saved"],
+        "resolver": audit.resolver.to_json(),
+        "saved_flash": audit.saved_flash, "saved_ram": audit.saved_ram,
     }  # fmt: skip

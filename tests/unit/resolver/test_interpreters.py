@@ -142,7 +142,7 @@ def test_a_copy_has_what_the_original_had_and_the_attempts_are_the_original_s(
     assert found is not None
     assert found.name.rpartition("::")[2] == name
     assert found.operators == ("CONV_2D", "SOFTMAX")
-    assert [one.operator for one in found.refused] == (["ADD"] if name == "resolver" else [])
+    assert [one.operator for one in found.refused] == ["ADD"]
 
 
 def test_a_model_that_is_loaded_at_run_time_is_that_of_its_interpreter(
