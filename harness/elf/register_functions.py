@@ -55,7 +55,6 @@ _SHARED_PARSERS = {
 _REGISTER = re.compile(r"(?:^|::)(Register|Own)_(\w+)$")
 _PARSER = re.compile(r"^tflite::Parse([A-Z]\w*)$")
 _ADD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add([A-Z]\w*)$")
-_KERNEL_SIGNATURE = "P13TfLiteContextP10TfLiteNode"  # (TfLiteContext*, TfLiteNode*)
 
 
 @dataclass(frozen=True)
@@ -151,8 +150,3 @@ def _parsed_by(symbol: str) -> Iterable[str]:
         operator = BY_SPELLING.get(match[1].lower())
         if operator is not None:
             yield operator
-
-
-def is_kernel(symbol: str) -> bool:
-    """True for a function with the signature of an operator's prepare or invoke."""
-    return symbol.partition(".")[0].endswith(_KERNEL_SIGNATURE)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from harness.resolver.audit import Audit, AuditVerdict, check
 from harness.resolver.generate import generate
-from harness.resolver.live import Live, read
-from harness.resolver.resolver import Refusal, Registration, Resolver
+from harness.resolver.live import ResolverRun, read
+from harness.resolver.resolver import Refused, Registered, Resolver
 
 __all__ = [
     "Audit",
     "AuditVerdict",
-    "Live",
-    "Refusal",
-    "Registration",
+    "Refused",
+    "Registered",
     "Resolver",
+    "ResolverRun",
     "check",
     "generate",
     "read",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.base.clock import Deadline
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.resolver import Registration, Resolver
+from harness.resolver.resolver import Registered, Resolver
 from harness.resolver.table import Tables
 from harness.targets.session import Session
 
@@ -41,7 +41,7 @@ def _registered(
     address: int,
     functions: tuple[int, int],
     customs: Sequence[str],
-) -> Iterator[Registration]:
+) -> Iterator[Registered]:
     builtin, custom = functions
     for code, name in enumerate(OPERATOR_NAMES):
         if name not in _NO_OPERATORS:
@@ -52,7 +52,7 @@ def _registered(
 
 def _found(
     session: Session, tables: Tables, function: int, arguments: tuple[int | bytes, ...]
-) -> Iterator[Registration]:
+) -> Iterator[Registered]:
     deadline: Deadline = session.deadline(_PATIENCE)
     registration = tables.registration(session.call(function, arguments, deadline))
     if registration is not None:

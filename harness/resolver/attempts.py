@@ -34,7 +34,7 @@ _LIBRARY = {plain(f"Add{name}"): custom for name, custom in LIBRARY_CUSTOM.items
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Tried:
     """One registration that was tried, ``at`` an address of the application.
 
     What is not known is None: the operator's ``key``, the ``resolver``'s address, whether it was
@@ -52,7 +52,7 @@ class Attempt:
     words: tuple[int, ...] = ()
 
 
-class Attempts:
+class Registering:
     """Notes the calls of functions that register, from here on.
 
     On a target that stops exactly, how many registrations each resolver has is noted, too.
@@ -93,11 +93,11 @@ class Attempts:
             if any(map(_REFUSAL.match, map(self._tables.text, (call.argument, *call.others[:1]))))
         )
 
-    def tried(self) -> tuple[Attempt, ...]:
+    def tried(self) -> tuple[Tried, ...]:
         """The registrations that were tried so far, in order, since the last reset."""
         calls = [call for call in self._session.calls if call.address in self._functions]
         calls = [call for call in calls if call.boot == calls[-1].boot]
-        found: list[Attempt] = []
+        found: list[Tried] = []
         fetched: list[bool] = []  # whether each fetches its registration itself
         outer: Call | None = None  # the last call that the application made
         for call in calls:
@@ -113,7 +113,7 @@ class Attempts:
         return tuple(_with_results(list(_joined(found, fetched)), self._tables.lengths()))
 
 
-def _with_results(found: Sequence[Attempt], now: Mapping[int, int]) -> Iterator[Attempt]:
+def _with_results(found: Sequence[Tried], now: Mapping[int, int]) -> Iterator[Tried]:
     """``found`` with resolver and result of each attempt: that which has grown took it."""
     for at, one in enumerate(found):
         after = found[at + 1].lengths if at + 1 < len(found) else now
@@ -131,7 +131,7 @@ def _with_results(found: Sequence[Attempt], now: Mapping[int, int]) -> Iterator[
             yield one
 
 
-def _joined(found: Sequence[Attempt], fetched: Sequence[bool]) -> Iterator[Attempt]:
+def _joined(found: Sequence[Tried], fetched: Sequence[bool]) -> Iterator[Tried]:
     """``found`` without registrations that are fetched first, and then added by the next call."""
     for at, one in enumerate(found):
         before = found[at - 1] if at and not found[at - 1].adds else None
@@ -142,15 +142,15 @@ def _joined(found: Sequence[Attempt], fetched: Sequence[bool]) -> Iterator[Attem
             yield one
 
 
-def _attempt(call: Call, function: Symbol, tables: Tables) -> Attempt:
+def _attempt(call: Call, function: Symbol, tables: Tables) -> Tried:
     """What a call tells alone."""
     at = call.caller - 2 & ~1
     method = _ADD.search(function.name)
     if method is None:
-        return Attempt(registered_by(function.name), None, at, None, adds=False)
+        return Tried(registered_by(function.name), None, at, None, adds=False)
     key = _key_of_method(method[1])
     if method[3]:  # its arguments and its result may not be where the ABI has them
-        return Attempt(key, None, at, None, words=(call.argument, *call.others[:3]))
+        return Tried(key, None, at, None, words=(call.argument, *call.others[:3]))
     if key is None and call.others:
         first = call.others[0]
         if method[1] == _CUSTOM:
@@ -158,7 +158,7 @@ def _attempt(call: Call, function: Symbol, tables: Tables) -> Attempt:
         elif first < len(OPERATOR_NAMES):
             key = (OPERATOR_NAMES[first], False)
     taken = None if call.returned is None or call.result is None else call.result == 0
-    return Attempt(key, call.argument, at, taken)
+    return Tried(key, call.argument, at, taken)
 
 
 def _key_of_method(name: str) -> Key | None:

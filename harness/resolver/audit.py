@@ -18,8 +18,8 @@ from harness.model.pitfalls import pitfalls
 from harness.model.refusals import refusals
 from harness.resolver import live
 from harness.resolver.linked import Linked, linked
-from harness.resolver.live import Live
-from harness.resolver.resolver import Key, Refusal, Registration, Resolver, same
+from harness.resolver.live import ResolverRun
+from harness.resolver.resolver import Key, Refused, Registered, Resolver, same
 from harness.targets import open_target
 from harness.targets.registry import DEFAULT
 
@@ -160,7 +160,7 @@ class Audit:
         }
 
 
-def _repeated(rows: Sequence[Registration]) -> list[str]:
+def _repeated(rows: Sequence[Registered]) -> list[str]:
     """Operators with several slots: tflite-micro takes a custom operator again."""
     return [name for (name, _), times in Counter(row.key for row in rows).items() if times > 1]
 
@@ -180,7 +180,7 @@ def check(
     return judged(seen, live.with_interpreter(image), model)
 
 
-def judged(seen: Live, image: Image, model: Model) -> Audit:
+def judged(seen: ResolverRun, image: Image, model: Model) -> Audit:
     """The audit of what a run of ``image`` showed."""
     needed, code = _needed(model), linked(image)
     held = held_model(image, model)
@@ -282,7 +282,7 @@ def _judge(
     return verdicts, problems
 
 
-def _missing(row: OperatorAudit, refused: Refusal | None, resolver: Resolver) -> str:
+def _missing(row: OperatorAudit, refused: Refused | None, resolver: Resolver) -> str:
     kind = "custom operator" if row.custom else "operator"
     if refused is None:
         return f"{kind} {row.operator} is needed by the model and not registered"
@@ -325,7 +325,7 @@ def _absent(resolvers: Sequence[Resolver], code: Linked) -> str:
 
 
 def _cannot_tell(
-    seen: Live, image: Image, model: Model, code: Linked, notes: Sequence[str]
+    seen: ResolverRun, image: Image, model: Model, code: Linked, notes: Sequence[str]
 ) -> Audit:
     """The audit of an image whose interpreter does not show what it gets: what is linked."""
     declared = declarations.find(image)

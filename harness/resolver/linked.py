@@ -15,7 +15,8 @@ from pathlib import PurePosixPath
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
-from harness.elf.register_functions import BY_SPELLING, is_kernel, registered_by
+from harness.elf.interpreter import is_kernel
+from harness.elf.register_functions import BY_SPELLING, registered_by
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
 from harness.footprint.operators import OperatorReport

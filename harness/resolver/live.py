@@ -25,7 +25,7 @@ from harness.elf.main_stack import stack_at
 from harness.elf.models import Held, another_given, held_model
 from harness.model import Model
 from harness.resolver.asked import asked
-from harness.resolver.attempts import Attempts
+from harness.resolver.attempts import Registering
 from harness.resolver.outcomes import place, told_refusals, with_attempts
 from harness.resolver.resolver import Resolver
 from harness.resolver.table import Tables
@@ -43,7 +43,7 @@ _INTERPRETER = 128
 
 
 @dataclass(frozen=True)
-class Live:
+class ResolverRun:
     """What a run showed.
 
     ``resolver`` is that of the interpreter, None if it is not known: ``why``. ``others`` are the
@@ -69,7 +69,7 @@ class _Interpreter:
 
 def read(
     session: Session, image: Image, model: Model | None, *, symbol: str = "", seconds: float = 5.0
-) -> Live:
+) -> ResolverRun:
     """Run the image of ``session``, at most for ``seconds`` of target time, and read the resolver.
 
     ``symbol`` is the function at whose beginning it is read instead. Raises :class:`UsageError`
@@ -77,12 +77,12 @@ def read(
     """
     part = with_interpreter(image)
     if is_compiled_model(part):
-        return Live(None, why=COMPILED_MODEL)
-    reader = _Reader(session, part, model)
+        return ResolverRun(None, why=COMPILED_MODEL)
+    reader = _RunReader(session, part, model)
     try:
         return reader.read(_symbol(part, symbol) if symbol else ALLOCATE, seconds)
     except TargetLost as error:
-        return Live(None, why=error.message)
+        return ResolverRun(None, why=error.message)
 
 
 def with_interpreter(image: Image) -> Image:
@@ -103,13 +103,13 @@ def _symbol(image: Image, name: str) -> str:
     return found.pop()
 
 
-class _Reader:
+class _RunReader:
     def __init__(self, session: Session, image: Image, model: Model | None) -> None:
         self.session, self.image, self.model = session, image, model
         self.tables = Tables(session.memory, image)
-        self.attempts = Attempts(session, image, self.tables)
+        self.attempts = Registering(session, image, self.tables)
 
-    def read(self, symbol: str, seconds: float) -> Live:
+    def read(self, symbol: str, seconds: float) -> ResolverRun:
         """What interpreters get at ``symbol``."""
         name = _shown(symbol)
         if self.image.symbol(symbol) is None:
@@ -127,9 +127,9 @@ class _Reader:
             return f"the image does not show {name}(): link-time optimization dissolves it"
         return "the image names no interpreter of tflite-micro"
 
-    def _at(self, symbol: str, deadline: Deadline) -> Live:
+    def _at(self, symbol: str, deadline: Deadline) -> ResolverRun:
         """Run to each beginning of ``symbol`` until the interpreter has the model."""
-        seen: dict[_Interpreter, Live] = {}
+        seen: dict[_Interpreter, ResolverRun] = {}
         limit = deadline
         while (stop := self.session.run(SymbolReached(symbol), limit)) is Stop.CONDITION:
             interpreter = self._interpreter(symbol)
@@ -169,7 +169,7 @@ class _Reader:
         begin = self.tables.model_begin(interpreter.model)
         return begin is not None and self.tables.peek(begin, self.model.size) == self.model.data
 
-    def _of_another_model(self, seen: dict[_Interpreter, Live], stop: Stop) -> Live:
+    def _of_another_model(self, seen: dict[_Interpreter, ResolverRun], stop: Stop) -> ResolverRun:
         """Interpreters without the asked model: their resolver, if it is one and the same.
 
         An image that holds the model may have an interpreter for it that was not seen.
@@ -179,21 +179,21 @@ class _Reader:
         if self._holds_model:
             made = " and ".join(f"that in {one.at}" for one in seen)
             why = f"no interpreter has {self.model.name} yet, {made} has another model"
-            return Live(None, (), self._place(why, stop), unreached=True)
+            return ResolverRun(None, (), self._place(why, stop), unreached=True)
         if len({one.resolver for one in seen}) > 1:
             made = " and ".join(f"that in {one.at}" for one in seen)
             why = f"several resolvers, and no interpreter has this model: {made}"
-            return Live(None, tuple(one.resolver for one in lives if one.resolver), why)
+            return ResolverRun(None, tuple(one.resolver for one in lives if one.resolver), why)
         note = another_given(self.image, [one.model for one in seen], self.model)
         return replace(lives[0], notes=(note, *lives[0].notes) if note else lives[0].notes)
 
-    def _live(self, interpreter: _Interpreter | None) -> Live:
+    def _live(self, interpreter: _Interpreter | None) -> ResolverRun:
         """What the memory holds now for ``interpreter``, None if it is not known."""
         found = self.tables.found()
         if interpreter is None:
             if len(found) == 1:
-                return Live(self._tried(found[0], ()))
-            return Live(None, found, _unclear(found))
+                return ResolverRun(self._tried(found[0], ()))
+            return ResolverRun(None, found, _unclear(found))
         others = tuple(one for one in found if one.address != interpreter.resolver)
         try:
             resolver = self.tables.at(interpreter.resolver) or asked(
@@ -201,14 +201,16 @@ class _Reader:
                 () if self.model is None else self.model.custom_operator_names,
             )  # fmt: skip
         except Unsupported as error:
-            return Live(None, others, f"the resolver is of a class of the application: {error}")
+            return ResolverRun(
+                None, others, f"the resolver is of a class of the application: {error}"
+            )
         if resolver is None:
-            return Live(None, others, self._unreadable(interpreter.resolver))
+            return ResolverRun(None, others, self._unreadable(interpreter.resolver))
         resolver = self._tried(resolver, others)
         notes = [_chosen(resolver, interpreter.at)] if others else []
         if resolver.registered and not any(row.added for row in resolver.registered):
             notes.append("no call of Add*() is seen: refusals are known from messages alone")
-        return Live(resolver, others, notes=tuple(notes))
+        return ResolverRun(resolver, others, notes=tuple(notes))
 
     def _unreadable(self, address: int) -> str:
         """Why what an interpreter has for a resolver is none."""
@@ -233,7 +235,7 @@ class _Reader:
         unseen = tuple(row for row in printed if (row.key, row.duplicate) not in seen)
         return replace(resolver, refused=(*resolver.refused, *unseen))
 
-    def _after(self, seconds: float, reason: str) -> Live:
+    def _after(self, seconds: float, reason: str) -> ResolverRun:
         """Run for ``seconds``, since ``reason``, and search the interpreters in RAM."""
         session = self.session
         stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK, guard=_GUARD))
@@ -242,19 +244,19 @@ class _Reader:
             late = bool(self.image.without_symbols) or names_interpreter(self.image)
             found = self.tables.found()
             why = f"no interpreter is seen in memory: {self._place(reason, stop)}"
-            return Live(None, found, why, unreached=late)
+            return ResolverRun(None, found, why, unreached=late)
         live = self._live(interpreter)
         if live.resolver is None:
             return replace(live, why=f"{live.why}; {reason}")
         return replace(live, notes=(f"{reason}: read after {seconds:g} s", *live.notes))
 
-    def _stopped(self, name: str, stop: Stop) -> Live:
+    def _stopped(self, name: str, stop: Stop) -> ResolverRun:
         """The image did not get so far. A registration after which it gave up is told."""
         why = self._place(f"{name}() is not reached", stop)
         found = self.tables.found()
         tried = [self._tried(one, [other for other in found if other is not one]) for one in found]
         refused = [text for one in tried for text in one.refusals]
-        return Live(
+        return ResolverRun(
             None, found, "; ".join((*refused, why)),
             unreached=not refused and not self.session.faults,
         )  # fmt: skip

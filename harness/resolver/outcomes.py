@@ -9,15 +9,15 @@ from harness.base.findings import Kind
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.attempts import Attempt
-from harness.resolver.resolver import Refusal, Registration, Resolver, same
+from harness.resolver.attempts import Tried
+from harness.resolver.resolver import Refused, Registered, Resolver, same
 from harness.uart import Console
 
 _DUPLICATE = Kind.DUPLICATE_OPERATOR
 
 
 def with_attempts(
-    resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver], image: Image
+    resolver: Resolver, tried: Sequence[Tried], others: Sequence[Resolver], image: Image
 ) -> Resolver:
     """``resolver`` with the places of its registrations, and with those that it refused.
 
@@ -39,11 +39,11 @@ def with_attempts(
         elif one.taken is not True and one.key is not None:
             again = any(same(one.key, known.key) for known in rows[:at_row])
             if one.taken is False or again or len(rows) == resolver.slots:
-                refused.append(Refusal(*one.key, again, place(image, one.at)))
+                refused.append(Refused(*one.key, again, place(image, one.at)))
     return replace(resolver, registered=tuple(rows), refused=tuple(refused))
 
 
-def _own(resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver]) -> list[Attempt]:
+def _own(resolver: Resolver, tried: Sequence[Tried], others: Sequence[Resolver]) -> list[Tried]:
     """The attempts of ``resolver``, since it was made the last time.
 
     If it has none, it may be a copy: then those of the resolver with equal rows.
@@ -58,7 +58,7 @@ def _own(resolver: Resolver, tried: Sequence[Attempt], others: Sequence[Resolver
     return added if len(added) >= len(resolver.registered or ()) else known
 
 
-def _last_life(address: int, tried: Sequence[Attempt]) -> list[Attempt]:
+def _last_life(address: int, tried: Sequence[Tried]) -> list[Tried]:
     """The attempts of the resolver at ``address`` since it was empty the last time."""
     own = [one for one in tried if one.resolver == address]
     begins = [
@@ -68,7 +68,7 @@ def _last_life(address: int, tried: Sequence[Attempt]) -> list[Attempt]:
     return own[begins[-1] if begins else 0 :]
 
 
-def _named(tried: Sequence[Attempt], rows: Sequence[Registration]) -> list[Attempt]:
+def _named(tried: Sequence[Tried], rows: Sequence[Registered]) -> list[Tried]:
     """``tried`` with the operators of changed methods: in one register each has its code.
 
     It is the register in which the codes of all ``rows`` are.
@@ -85,7 +85,7 @@ def _named(tried: Sequence[Attempt], rows: Sequence[Registration]) -> list[Attem
     return list(tried)
 
 
-def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None:
+def _row_of(one: Tried, rows: Sequence[Registered], left: int) -> int | None:
     """Which of ``rows``, those not yet accounted for, is that of ``one``; None if none is.
 
     ``left`` attempts may have been taken, this one included: if there is a row for each, it is the
@@ -102,7 +102,7 @@ def _row_of(one: Attempt, rows: Sequence[Registration], left: int) -> int | None
     return 0 if one.taken or left <= len(rows) else None
 
 
-def told_refusals(console: bytes, reported: Sequence[int], image: Image) -> tuple[Refusal, ...]:
+def told_refusals(console: bytes, reported: Sequence[int], image: Image) -> tuple[Refused, ...]:
     """The refusals that tflite-micro printed; ``reported`` are the addresses of these calls."""
     reader = Console()
     reader.feed(console)
@@ -111,7 +111,7 @@ def told_refusals(console: bytes, reported: Sequence[int], image: Image) -> tupl
     ]  # fmt: skip
     known = len(reported) == len(found)
     return tuple(
-        Refusal(
+        Refused(
             one.subject, one.subject not in OPERATOR_NAMES, one.kind is _DUPLICATE,
             place(image, reported[at]) if known else "",
         )

@@ -24,7 +24,7 @@ def same(one: Key, other: Key) -> bool:
 
 
 @dataclass(frozen=True)
-class Registration:
+class Registered:
     """A registered operator; functions are qualified names, "" for a null pointer.
 
     ``file`` is the source file of invoke, "" without debug information, and ``added`` the place of
@@ -50,7 +50,7 @@ class Registration:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Refused:
     """A registration that was refused, ``at`` a place of the image.
 
     It is a ``duplicate``, or found no slot.
@@ -80,8 +80,8 @@ class Resolver:
     name: str
     address: int
     slots: int | None
-    registered: tuple[Registration, ...] | None
-    refused: tuple[Refusal, ...] = ()
+    registered: tuple[Registered, ...] | None
+    refused: tuple[Refused, ...] = ()
     slot_bytes: int = 0
     source: str = ""
 
@@ -95,7 +95,7 @@ class Resolver:
         """A sentence for each registration that was refused."""
         return tuple(self.refusal(one) for one in self.refused)
 
-    def refusal(self, one: Refusal) -> str:
+    def refusal(self, one: Refused) -> str:
         """Why a registration was refused, and where."""
         place = f" (in {one.at})" if one.at else ""
         if one.duplicate:
@@ -122,5 +122,5 @@ class Resolver:
         }
 
 
-def _rows(rows: Sequence[Registration | Refusal] | None) -> list[dict[str, Any]] | None:
+def _rows(rows: Sequence[Registered | Refused] | None) -> list[dict[str, Any]] | None:
     return None if rows is None else [asdict(row) for row in rows]

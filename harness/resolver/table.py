@@ -18,7 +18,7 @@ from harness.elf.regions import RAM
 from harness.footprint.resolver_layout import ResolverLayout, find_layout, known_layouts
 from harness.model.schema import IDENTIFIER, OPERATOR_NAMES
 from harness.model.structures import WORD
-from harness.resolver.resolver import Registration, Resolver
+from harness.resolver.resolver import Registered, Resolver
 from harness.resolver.scan import (
     CUSTOM,
     Ranges,
@@ -171,7 +171,7 @@ class Tables:
             if model in roots and self.virtuals(self.word(resolver))
         ]
 
-    def registration(self, address: int) -> Registration | None:
+    def registration(self, address: int) -> Registered | None:
         """The registration at ``address``; None if none can be there."""
         row = self.peek(address, self.layout.registration_bytes)
         valid = is_registration(self.layout, self._ranges, row)
@@ -288,7 +288,7 @@ class Tables:
         size = layout.registration_bytes
         return [data[members.registrations + index * size :][:size] for index in range(length)]
 
-    def _registration(self, layout: ResolverLayout, row: bytes) -> Registration:
+    def _registration(self, layout: ResolverLayout, row: bytes) -> Registered:
         words = words_of(layout, row)
         code = words["builtin_code"]
         custom = code == CUSTOM
@@ -298,7 +298,7 @@ class Tables:
             self._function(words.get(role, 0))
             for role in ("init", "free", "prepare", "invoke", "reset")
         )
-        return Registration(
+        return Registered(
             name or known, custom, code, init, free, prepare, invoke, reset, name,
             self._image.locate(words["invoke"]).file,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.resolver.audit import Audit, OperatorAudit
-from harness.resolver.resolver import Registration, Resolver
+from harness.resolver.resolver import Registered, Resolver
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +79,7 @@ def resolver_lines(resolver: Resolver) -> Iterator[str]:
         yield f"  -  {refusal.operator} is refused in {refusal.at}: {why}"
 
 
-def _functions(row: Registration) -> Iterator[str]:
+def _functions(row: Registered) -> Iterator[str]:
     for role in _ROLES:
         name = getattr(row, role)
         if name:

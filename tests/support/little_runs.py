@@ -6,7 +6,7 @@ from operator_chain import operator_chain
 
 from harness.elf import Image
 from harness.model import Model
-from harness.resolver import Audit, Live, check, read
+from harness.resolver import Audit, ResolverRun, check, read
 from harness.targets import open_target
 from harness.targets.base import Elapsed
 
@@ -28,7 +28,7 @@ SECONDS = 0.05
 
 def seen(
     image: Image, model: Model | None = NEEDED, *, symbol: str = "", target: str = "simulator"
-) -> Live:
+) -> ResolverRun:
     """What the interpreter of an image gets."""
     with open_target(target, image) as session:
         return read(session, image, model, symbol=symbol, seconds=SECONDS)

@@ -17,8 +17,7 @@ from harness.base.errors import UsageError
 from harness.cli import main
 from harness.elf import Image
 from harness.elf.functions import address_of
-from harness.elf.interpreter import COMPILED_MODEL, is_compiled_model
-from harness.elf.register_functions import is_kernel
+from harness.elf.interpreter import COMPILED_MODEL, is_compiled_model, is_kernel
 
 #: The kernels are called as a compiler of models calls them: by their registrations, in order.
 COMPILED = r"""

@@ -11,7 +11,7 @@ from little_tflm import HEADER
 from operator_chain import operator_chain
 
 from harness.elf import Image
-from harness.resolver import AuditVerdict, Refusal, Resolver
+from harness.resolver import AuditVerdict, Refused, Resolver
 from harness.resolver.resolver import plain
 
 Compile = Callable[..., Image]
@@ -86,8 +86,8 @@ def test_each_attempt_is_told_with_its_line(compile_image: Compile, form: str) -
     found = found_in(image)
     assert rows(found) == [("CONV_2D", "Fill at fill.h:3"), ("SOFTMAX", "Fill at fill.h:5")]
     assert found.refused == (
-        Refusal("CONV_2D", False, True, "Fill at fill.h:4"),
-        Refusal("ADD", False, False, "Fill at fill.h:6"),
+        Refused("CONV_2D", False, True, "Fill at fill.h:4"),
+        Refused("ADD", False, False, "Fill at fill.h:6"),
     )
 
 

@@ -15,16 +15,23 @@ from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.model import Model
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver import Audit, AuditVerdict, Live, Refusal, Registration, Resolver
+from harness.resolver import (
+    Audit,
+    AuditVerdict,
+    Refused,
+    Registered,
+    Resolver,
+    ResolverRun,
+)
 from harness.resolver.audit import HARMLESS, judged
 
 Compile = Callable[..., Image]
 
 
-def registration(name: str, added: str = "setup at main.c:7") -> Registration:
+def registration(name: str, added: str = "setup at main.c:7") -> Registered:
     custom = name not in OPERATOR_NAMES
     code = OPERATOR_NAMES.index("CUSTOM" if custom else name)
-    return Registration(name, custom, code, "", "", "", "Eval", "", name if custom else "",
+    return Registered(name, custom, code, "", "", "", "Eval", "", name if custom else "",
                         added=added)  # fmt: skip
 
 
@@ -32,7 +39,7 @@ def resolver(registered: str, refused: str = "", slots: int | None = None) -> Re
     """A resolver with these operators; +NAME was refused as a duplicate."""
     rows = tuple(map(registration, registered.split()))
     refusals = tuple(
-        Refusal(one.lstrip("+"), one.lstrip("+") not in OPERATOR_NAMES, one.startswith("+"),
+        Refused(one.lstrip("+"), one.lstrip("+") not in OPERATOR_NAMES, one.startswith("+"),
                 "setup at main.c:9")
         for one in refused.split()
     )  # fmt: skip
@@ -113,7 +120,7 @@ def model_of(needed: str) -> Model:
 
 
 def audit_of(image: Image, row: Row) -> Audit:
-    live = Live(resolver(row.registered, row.refused, row.slots))
+    live = ResolverRun(resolver(row.registered, row.refused, row.slots))
     return judged(live, image, model_of(row.needed))
 
 
@@ -146,7 +153,7 @@ def test_each_operator_has_one_row_with_its_verdict(image: Image, name: str, ver
 
 
 def test_what_is_not_known_is_judged_neither_right_nor_wrong(image: Image) -> None:
-    audit = judged(Live(None, why="the image rests"), image, model_of("CONV_2D Atan"))
+    audit = judged(ResolverRun(None, why="the image rests"), image, model_of("CONV_2D Atan"))
     assert (audit.verdicts, audit.problems) == ((AuditVerdict.CANNOT_TELL,), ("the image rests",))
     assert not audit.passed and audit.registered is None and not audit.missing
     assert [(row.operator, row.registered, row.verdict) for row in audit.operators] == [
@@ -154,9 +161,11 @@ def test_what_is_not_known_is_judged_neither_right_nor_wrong(image: Image) -> No
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("live", [Live(resolver("CONV_2D", slots=1)), Live(None, why="it rests")])
+@pytest.mark.parametrize(
+    "live", [ResolverRun(resolver("CONV_2D", slots=1)), ResolverRun(None, why="it rests")]
+)
 def test_a_model_that_tflite_micro_refuses_is_refused_with_any_resolver(
-    image: Image, live: Live
+    image: Image, live: ResolverRun
 ) -> None:
     model = refused_model()
     audit = judged(live, image, model)
@@ -175,19 +184,19 @@ def refused_model() -> Model:
 def test_an_operator_of_a_second_subgraph_is_needed_too(image: Image) -> None:
     one, two = operator_chain("CONV_2D"), operator_chain("SOFTMAX")
     model = replace(one, subgraphs=(*one.subgraphs, *two.subgraphs))
-    assert judged(Live(resolver("CONV_2D", slots=1)), image, model).missing == ("SOFTMAX",)
+    assert judged(ResolverRun(resolver("CONV_2D", slots=1)), image, model).missing == ("SOFTMAX",)
 
 
 def test_a_model_without_operators_cannot_be_compared(image: Image) -> None:
     model = Model.from_bytes(build([T([1], scale=0.5)], [], [0], [0]))
     with pytest.raises(UsageError, match="no operators"):
-        judged(Live(resolver("CONV_2D")), image, model)
+        judged(ResolverRun(resolver("CONV_2D")), image, model)
 
 
 def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(image: Image) -> None:
     tensors = [T([1, 4], scale=0.5, zero=3), T([1, 4], scale=0.25)]
     model = Model.from_bytes(build(tensors, [Op("RELU6", [0], [1])], [0], [1]))
-    audit = judged(Live(resolver("RELU6", slots=1)), image, model)
+    audit = judged(ResolverRun(resolver("RELU6", slots=1)), image, model)
     assert audit.passed
     assert audit.notes[-1].startswith("operator 0 RELU6: tflite-micro does not rescale from")
 

@@ -33,7 +33,7 @@ def two(compile_image: Compile) -> Callable[[str, str], Image]:
 FIRST, SECOND = "interpret(g_model, resolver);", "interpret(g_other, other);"
 CROSSED = "interpret(g_model, other); interpret(g_other, resolver);"
 ADDS = "other.AddAdd();"
-#: Registration, interpreters, the model that is asked for; then verdict and resolver.
+#: Registered, interpreters, the model that is asked for; then verdict and resolver.
 TWO = {
     "the first": (BOTH + ADDS, FIRST + SECOND, NEEDED, OK, "resolver"),
     "the second": (BOTH + ADDS, FIRST + SECOND, OTHER, AuditVerdict.TOO_LARGE, "other"),

@@ -6,14 +6,14 @@ from io import StringIO
 
 from rich.console import Console
 
-from harness.resolver import Audit, AuditVerdict, Refusal, Registration, Resolver
+from harness.resolver import Audit, AuditVerdict, Refused, Registered, Resolver
 from harness.resolver.audit import OperatorAudit
 from harness.resolver.text import resolver_lines, show_audit
 
 
-def row(operator: str, custom: bool = False, added: str = "", **functions: str) -> Registration:
+def row(operator: str, custom: bool = False, added: str = "", **functions: str) -> Registered:
     known = dict.fromkeys(("init", "free", "prepare", "invoke", "reset", "file"), "") | functions
-    return Registration(operator, custom, 3, custom_name="", added=added, **known)
+    return Registered(operator, custom, 3, custom_name="", added=added, **known)
 
 
 TABLE = Resolver(
@@ -23,8 +23,8 @@ TABLE = Resolver(
          invoke="tflite::Eval<tflite::Int8>(TfLiteContext*, TfLiteNode*)"),
      row("[b]Atan", custom=True, init="0x00000123", free="app::Free", invoke="Eval",
          reset="app::Reset")),
-    (Refusal("SOFTMAX", False, False, "setup at main.cc:9"),
-     Refusal("CONV_2D", False, True, "setup at main.cc:10")),
+    (Refused("SOFTMAX", False, False, "setup at main.cc:9"),
+     Refused("CONV_2D", False, True, "setup at main.cc:10")),
     36, "dwarf",
 )  # fmt: skip
 
