@@ -77,6 +77,10 @@ def test_functions_that_the_linker_dropped_have_no_lines(tmp_path: Path) -> None
     assert lines(image, 0x10, 0x100, 0x120) == [0, 9, 0]
 
 
+#: Below it llvm-addr2line finds functions that lld dropped: it leaves them at 0.
+_DROPPED = 0x40
+
+
 @pytest.fixture
 def addr2line(request: pytest.FixtureRequest) -> str:
     """The tool of the image's compiler: GNU's takes the wrong file from clang's DWARF 5."""
@@ -95,6 +99,7 @@ def test_every_line_is_that_of_addr2line(debuggable: Path, addr2line: str) -> No
     addresses += [chance.randrange(s.address, s.end) & ~1 for s in code for _ in range(500)]
     addresses += [section.end for section in code]
     addresses += [chance.randrange(0x2000_0000, 1 << 32) & ~1 for _ in range(500)]
+    addresses = [address for address in addresses if address >= _DROPPED]
     command, text = [addr2line, "-e", str(debuggable)], "\n".join(map(hex, addresses))
     said = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     theirs = [_place(line) for line in said.stdout.splitlines()]
