@@ -107,7 +107,7 @@ class Registering:
                 fetched[-1] |= not one.adds
                 continue
             outer = call
-            begun = replace(call, boot=0, returned=None, result=None, ended=None)
+            begun = replace(call, returned=None, result=None, ended=None)
             found.append(replace(one, lengths=self._lengths.get(begun)))
             fetched.append(not one.adds)
         return tuple(_with_results(list(_joined(found, fetched)), self._tables.lengths()))
