@@ -333,10 +333,12 @@ def test_no_hint_is_left_out() -> None:
 
 def test_no_other_module_makes_a_text() -> None:
     """What takes one takes a HintText (mypy); the hint of an error that ends a case is its own."""
+    texts = {path: path.read_text(encoding="utf-8") for path in paths.PACKAGE.rglob("*.py")}
     makers = {
         path.relative_to(paths.PACKAGE).as_posix()
-        for path in paths.PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in texts.items()
+        if "HintText" in text
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "HintText"
     }
     assert makers == {"base/hints.py", "case/run.py"}

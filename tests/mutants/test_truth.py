@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,27 +153,29 @@ def _rows(number: int, one: One) -> Iterator[str]:
     yield from one.keys
 
 
+class _Runs(dict[str, str]):
+    """Case -> what `tflm-hil run` says of it, run when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __missing__(self, name: str) -> str:
+        before, out = Path.cwd(), io.StringIO()
+        os.chdir(self._folder)
+        try:
+            with redirect_stdout(out), redirect_stderr(out):
+                code = main(["run", "hil.toml", "--case", name, "--json", f"{name}.json"])
+        finally:
+            os.chdir(before)
+        self[name] = out.getvalue() if code else ""
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def by_run(folder: Path) -> dict[str, str]:
-    """Case -> what `tflm-hil run` says of it, one by one."""
-    said = {}
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        for number in range(len(CASES)):
-            out = io.StringIO()
-            stdout, stderr = sys.stdout, sys.stderr
-            sys.stdout = sys.stderr = out
-            try:
-                code = main(
-                    ["run", "hil.toml", "--case", f"c{number}", "--json", f"c{number}.json"]
-                )
-            finally:
-                sys.stdout, sys.stderr = stdout, stderr
-            said[f"c{number}"] = out.getvalue() if code else ""
-    finally:
-        os.chdir(before)
-    return said
+    """What `tflm-hil run` says of each case, one by one."""
+    return _Runs(folder)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import flatbuffers
 import needs
 import numpy as np
 import pytest
+from oracle import Oracle, request
 from runtime_headers import RUNTIME, include_folders
 
 from harness.base import paths
@@ -138,6 +138,13 @@ class Host:
     def run(self, model: Path, data: bytes, arena: int = ARENA) -> Ran:
         return self.call("run", str(model), str(arena), data=data)
 
+    def run_each(self, folders: Sequence[Path]) -> list[bytes]:
+        """The outputs for ``model.tflite`` and ``input.bin`` in each folder, from one process."""
+        done = self.call("each", str(ARENA), data="".join(f"{one}\n" for one in folders).encode())
+        last = [folder / "log" for folder in folders if (folder / "log").exists()][-1]
+        assert done.status == 0, f"{last}: {last.read_text()}"
+        return [(folder / "output.bin").read_bytes() for folder in folders]
+
 
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
@@ -170,44 +177,46 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
 
 
 @pytest.fixture(scope="session")
-def official() -> None:
+def official() -> Iterator[Oracle]:
     """The official interpreter; PyPI has it for x86-64 only."""
     needs.require("tflite-micro")
+    oracle = Oracle()
+    yield oracle
+    oracle.close()
 
 
 @pytest.fixture(scope="session")
-def models(official: None) -> Models:
+def models(official: Oracle) -> Models:
     return Models()
 
 
 @pytest.fixture
-def compare(host: Host, models: Models, tmp_path: Path) -> Callable[[Iterable[Case]], None]:
+def compare(
+    host: Host, models: Models, official: Oracle, tmp_path: Path
+) -> Callable[[Iterable[Case]], None]:
     """Runs cases on both; every output byte must be the same."""
 
     def check(cases: Iterable[Case]) -> None:
-        folders = []
-        for number, case in enumerate(cases):
+        drawn = list(cases)
+        assert len(drawn) >= 200
+        asked, folders = [], []
+        for number, case in enumerate(drawn):
             folder = tmp_path / f"{number:04}"
             folder.mkdir()
-            (folder / "model.tflite").write_bytes(models.encode(case))
-            for index, values in enumerate(case.values):
-                np.save(folder / f"input{index}.npy", values)
-            folders.append((folder, case))
-        assert len(folders) >= 200
-        command = [sys.executable, str(HERE / "official.py")]
-        subprocess.run(
-            [*command, *(str(folder) for folder, _ in folders)],
-            check=True, timeout=280, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        compared = 0
-        for folder, case in folders:
-            expected = (folder / "expected.bin").read_bytes()
-            inferences = zip(*case.values, strict=True)
+            model, inferences = models.encode(case), list(zip(*case.values, strict=True))
+            (folder / "model.tflite").write_bytes(model)
             data = b"".join(value.tobytes() for inference in inferences for value in inference)
-            ran = host.run(folder / "model.tflite", data)
-            assert ran.status == 0, f"{case}\n{ran.log}"
-            obtained = np.frombuffer(ran.output, case.output.dtype)
-            wanted = np.frombuffer(expected, case.output.dtype)
+            (folder / "input.bin").write_bytes(data)
+            asked.append(request(model, inferences))
+            folders.append(folder)
+        compared = 0
+        for case, answer, output in zip(
+            drawn, official.ask(asked), host.run_each(folders), strict=True
+        ):
+            assert "error" not in answer, f"{case}\n{answer}"
+            obtained = np.frombuffer(output, case.output.dtype)
+            wanted = np.concatenate([one.ravel() for (one,) in answer["outputs"]])
+            assert wanted.dtype == obtained.dtype
             assert obtained.size == wanted.size, case
             different = np.flatnonzero(obtained.view(np.uint8) != wanted.view(np.uint8))
             assert different.size == 0, (
@@ -215,7 +224,7 @@ def compare(host: Host, models: Models, tmp_path: Path) -> Callable[[Iterable[Ca
                 f" {obtained[:8]} against {wanted[:8]}\n{case}"
             )
             compared += wanted.size
-        assert compared > len(folders)
+        assert compared > len(drawn)
 
     return check
 

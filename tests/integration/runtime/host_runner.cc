@@ -2,6 +2,9 @@
 //
 //   host_runner run MODEL ARENA_BYTES   inferences: inputs on standard input, outputs on standard
 //                                       output, both raw; the log goes to standard error
+//   host_runner each ARENA_BYTES        the same for each folder that is named on standard input,
+//                                       with its model.tflite, input.bin, output.bin and log;
+//                                       ends at the first that fails
 //   host_runner resolver                every refusal of the resolver, on standard error
 //   host_runner plan                    "bytes first last" lines to offsets, in the same order
 #include <cstdarg>
@@ -12,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "tensorflow/lite/micro/debug_log.h"
@@ -40,7 +44,7 @@ class Memory {
 // As many as any model of the tests has.
 constexpr int kVariables = 2;
 
-int Run(const char* path, size_t arena_bytes) {
+int Run(const char* path, size_t arena_bytes, std::FILE* given) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   // The model must be as aligned as in an image.
@@ -50,7 +54,7 @@ int Run(const char* path, size_t arena_bytes) {
   std::memcpy(model_bytes, bytes.data(), bytes.size());
   auto* arena = static_cast<uint8_t*>(arena_memory.get());
 
-  static tflite::MicroMutableOpResolver<21> resolver;
+  tflite::MicroMutableOpResolver<21> resolver;
   resolver.AddAdd();
   resolver.AddAssignVariable();
   resolver.AddAveragePool2D();
@@ -86,7 +90,7 @@ int Run(const char* path, size_t arena_bytes) {
   while (true) {
     for (size_t n = 0; n < interpreter.inputs_size(); ++n) {
       TfLiteTensor* input = interpreter.input(n);
-      if (std::fread(input->data.raw, 1, input->bytes, stdin) != input->bytes) {
+      if (std::fread(input->data.raw, 1, input->bytes, given) != input->bytes) {
         return 0;
       }
     }
@@ -98,6 +102,26 @@ int Run(const char* path, size_t arena_bytes) {
       std::fwrite(output->data.raw, 1, output->bytes, stdout);
     }
   }
+}
+
+int Each(size_t arena_bytes) {
+  std::string folder;
+  while (std::getline(std::cin, folder)) {
+    if (std::freopen((folder + "/output.bin").c_str(), "wb", stdout) == nullptr ||
+        std::freopen((folder + "/log").c_str(), "wb", stderr) == nullptr) {
+      return 2;
+    }
+    std::FILE* input = std::fopen((folder + "/input.bin").c_str(), "rb");
+    if (input == nullptr) {
+      return 2;
+    }
+    const int status = Run((folder + "/model.tflite").c_str(), arena_bytes, input);
+    std::fclose(input);
+    if (status != 0) {
+      return status;
+    }
+  }
+  return 0;
 }
 
 int Resolver() {
@@ -144,7 +168,10 @@ int Plan() {
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "run") == 0) {
-    return Run(argv[2], std::strtoul(argv[3], nullptr, 10));
+    return Run(argv[2], std::strtoul(argv[3], nullptr, 10), stdin);
+  }
+  if (argc == 3 && std::strcmp(argv[1], "each") == 0) {
+    return Each(std::strtoul(argv[2], nullptr, 10));
   }
   if (argc == 2 && std::strcmp(argv[1], "resolver") == 0) {
     return Resolver();

@@ -113,7 +113,6 @@ def convolution(random, spec, case, *, depthwise):
     return case(operator, (source, filters, bias), output, options, fields, values)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("depthwise", [False, True], ids=["conv", "depthwise_conv"])
 def test_convolution_equals_the_official_interpreter(random, compare, case_types, depthwise):
     spec, case = case_types
@@ -136,7 +135,6 @@ def fully_connected(random, spec, case, *, per_channel):
     return case("FULLY_CONNECTED", inputs, output, "FullyConnectedOptions", fields, values)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
 def test_fully_connected_equals_the_official_interpreter(random, compare, case_types, per_channel):
     spec, case = case_types
@@ -162,7 +160,6 @@ def pool(random, spec, case, operator):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 def test_pooling_equals_the_official_interpreter(random, compare, case_types, operator):
     spec, case = case_types
@@ -178,7 +175,6 @@ def unary(random, spec, case, operator, options="", fields=None, **fixed):
     return case(operator, (source,), output, options, fields or {}, values)
 
 
-@pytest.mark.slow
 def test_softmax_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     compare(
@@ -190,26 +186,22 @@ def test_softmax_equals_the_official_interpreter(random, compare, case_types):
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_logistic_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     fixed = {"scale": 1 / 256, "zero_point": -128}
     compare(unary(random, spec, case, "LOGISTIC", **fixed) for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_relu_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     compare(unary(random, spec, case, "RELU") for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_requantization_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
     compare(unary(random, spec, case, "QUANTIZE", "QuantizeOptions") for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_relu6_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -221,7 +213,6 @@ def test_relu6_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_relu6_between_two_ranges_clamps_and_does_not_rescale(random, compare, case_types):
     """As tflite-micro does, other than TensorFlow Lite: six is six in the input's quantization."""
     spec, case = case_types
@@ -238,7 +229,6 @@ def broadcastable(random):
     return shape, shape
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["ADD", "MUL"])
 def test_element_wise_equals_the_official_interpreter(random, compare, case_types, operator):
     spec, case = case_types
@@ -254,7 +244,6 @@ def test_element_wise_equals_the_official_interpreter(random, compare, case_type
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_mean_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -275,7 +264,6 @@ def test_mean_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_pad_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -291,7 +279,6 @@ def test_pad_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_concatenation_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -313,7 +300,6 @@ def test_concatenation_equals_the_official_interpreter(random, compare, case_typ
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_reshape_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -334,7 +320,6 @@ def floats(random, shape, span):
     return random.uniform(-span, span, size=(INFERENCES, *shape)).astype(np.float32)
 
 
-@pytest.mark.slow
 def test_quantize_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -352,7 +337,6 @@ def test_quantize_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_dequantize_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 
@@ -366,7 +350,6 @@ def test_dequantize_equals_the_official_interpreter(random, compare, case_types)
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["ADD", "MUL"])
 def test_float_element_wise_equals_the_official_interpreter(random, compare, case_types, operator):
     spec, case = case_types
@@ -383,7 +366,6 @@ def test_float_element_wise_equals_the_official_interpreter(random, compare, cas
     compare(one() for _ in range(CASES))
 
 
-@pytest.mark.slow
 def test_float_fully_connected_equals_the_official_interpreter(random, compare, case_types):
     spec, case = case_types
 

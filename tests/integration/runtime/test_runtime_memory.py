@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -53,20 +54,27 @@ def model(request):
     return paths.models() / f"{request.param}.tflite"
 
 
-def smallest(host, model):
-    low, high = 0, 1 << 16
-    assert host.run(model, b"", high * ALIGNMENT).status == 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        if host.run(model, b"", middle * ALIGNMENT).status == 0:
-            high = middle
-        else:
-            low = middle
-    return high * ALIGNMENT
+@pytest.fixture(scope="module")
+def smallest(host):
+    """The smallest arena of a model, searched for once."""
+
+    @cache
+    def search(model):
+        low, high = 0, 1 << 16
+        assert host.run(model, b"", high * ALIGNMENT).status == 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            if host.run(model, b"", middle * ALIGNMENT).status == 0:
+                high = middle
+            else:
+                low = middle
+        return high * ALIGNMENT
+
+    return search
 
 
-def test_one_byte_short_of_the_smallest_arena_fails_and_says_by_how_much(host, model):
-    size = smallest(host, model)
+def test_one_byte_short_of_the_smallest_arena_fails_and_says_by_how_much(host, smallest, model):
+    size = smallest(model)
     ran = host.run(model, b"", size - 1)
     assert ran.status == 3
     assert "failed to prepare" not in ran.log
@@ -80,8 +88,8 @@ def test_one_byte_short_of_the_smallest_arena_fails_and_says_by_how_much(host, m
     assert missing == requested - available > 0
 
 
-def test_every_arena_below_the_smallest_fails_in_words_and_never_crashes(host, model):
-    size = smallest(host, model)
+def test_every_arena_below_the_smallest_fails_in_words_and_never_crashes(host, smallest, model):
+    size = smallest(model)
     steps = max(ALIGNMENT, size // 60 // ALIGNMENT * ALIGNMENT)
     for arena in range(0, size, steps):
         ran = host.run(model, b"", arena)
@@ -89,8 +97,8 @@ def test_every_arena_below_the_smallest_fails_in_words_and_never_crashes(host, m
         assert "Failed to " in ran.log, arena
 
 
-def test_arena_used_is_at_most_the_smallest_arena(host, model):
-    size = smallest(host, model)
+def test_arena_used_is_at_most_the_smallest_arena(host, smallest, model):
+    size = smallest(model)
     used = int(re.search(r"used (\d+)", host.run(model, b"", size).log).group(1))
     assert 0 < used <= size
 

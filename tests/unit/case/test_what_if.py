@@ -114,7 +114,7 @@ MISTAKES = {
                          ids=MISTAKES)  # fmt: skip
 def test_a_mistake_without_which_the_case_passes(judged, data, body, values, flags, words):
     result = judged(data, body, values, flags)
-    reason = re.sub(r"image\d+\.c:\d+", "FILE", result.reason)
+    reason = re.sub(r"image\.c:\d+", "FILE", result.reason)
     count, _, rest = reason.partition(": ")
     assert count.endswith("values differ")
     assert rest.startswith(f"{words}; y of result ")
@@ -178,7 +178,7 @@ static void show(float value) { say(value != value ? "y=nan\\n" : "y=1\\n"); }
 def test_the_origin_of_the_first_nan(judged, body, causes):
     count = body.count("show")
     result = judged(DIVIDES, f"fpu(); {body}", [1] * count, f"{HARD} -fno-math-errno")
-    whole = re.sub(r"image\d+\.c:\d+", "FILE", "; ".join(result.problems))
+    whole = re.sub(r"image\.c:\d+", "FILE", "; ".join(result.problems))
     assert result.reason.endswith(f"y of result {count} is 'nan', expected 1")
     assert all(cause in whole for cause in causes)
     assert ("nan comes" in result.reason) == bool(causes)

@@ -64,7 +64,6 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     return make
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "given"),
     [("", ""), ("const void*, const void*, ", "nullptr, nullptr, "),
@@ -82,12 +81,10 @@ def test_the_smallest_arena_is_found_to_the_byte(image, before, given):
     assert found.instructions > 0
 
 
-@pytest.mark.slow
 def test_the_simulator_is_where_it_is_searched_for(image):
     assert arena_minimum(image()).minimum == 777
 
 
-@pytest.mark.slow
 def test_an_image_that_needs_all_of_its_arena_has_no_margin(image):
     found = minimum(image(needed=2048), open_simulator)
     assert (found.minimum, found.margin) == (2048, 0)
@@ -101,14 +98,12 @@ def test_an_image_that_never_allocates_is_reported(image):
     assert not failed.value.hint
 
 
-@pytest.mark.slow
 def test_an_arena_with_which_an_image_hangs_is_too_small(image):
     found = minimum(image(fail='for (;;) asm volatile("")'), open_simulator)
     assert found.minimum == 777
     assert Probe(776, False, "AllocateTensors did not return (idle)") in found.probes
 
 
-@pytest.mark.slow
 def test_an_arena_with_which_an_image_faults_is_too_small(image):
     found = minimum(image(fail='asm volatile("udf #0")'), open_simulator)
     (reason,) = {probe.reason for probe in found.probes if probe.bytes == 776}

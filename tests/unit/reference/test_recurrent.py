@@ -106,8 +106,9 @@ def test_lstm_equals(dtype: str, official: Oracle, draw: Draw) -> None:
     agree(official, lstm(draw, dtype))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", pytest.param("int16", marks=pytest.mark.slow), "float32"]
+)
 @given(draw=draws())
 def test_a_batch_of_an_lstm_is_one_inference_after_another(dtype: str, draw: Draw) -> None:
     case = lstm(draw, dtype)

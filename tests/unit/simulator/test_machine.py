@@ -169,7 +169,6 @@ def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
     assert digest(sliced) == digest(whole)
 
 
-@pytest.mark.slow
 def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
     """Each count is the end of one run, of 199 instructions if it is not the first."""
     machine, step = Machine(build("masks")), 199
