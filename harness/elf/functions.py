@@ -30,7 +30,9 @@ def not_shown(image: Image, message: str) -> UsageError:
     """
     if is_compiled_model(image):
         return UsageError(f"{image.path.name}: {COMPILED_MODEL}")
-    hint = "link-time optimization may have dissolved the function, if it is a TFLM image"
     if image.without_symbols:
-        hint = f"{image.without_symbols}: {image.symbols_hint(also_load=False)}"
+        return UsageError(
+            f"{message}: {image.without_symbols}", hint=image.symbols_hint(also_load=False)
+        )
+    hint = "link-time optimization may have dissolved the function, if it is a TFLM image"
     return UsageError(message, hint=hint)

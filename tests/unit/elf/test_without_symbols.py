@@ -70,7 +70,8 @@ def test_the_hint_of_a_command_says_it(
 def test_a_command_without_the_option_asks_for_the_elf_itself(folder: Path) -> None:
     with pytest.raises(UsageError) as refused:
         address_of(combined.read(folder / "app.hex"), "Invoke")
-    assert refused.value.hint == "a HEX file has no symbols: pass the ELF instead"
+    assert refused.value.message.endswith(": a HEX file has no symbols")
+    assert refused.value.hint == "pass the ELF instead"
     with pytest.raises(UsageError) as refused:
         address_of(combined.read(folder / "app.elf"), "NoSuchFunction")
     assert "link-time optimization" in refused.value.hint
