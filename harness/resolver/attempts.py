@@ -48,7 +48,7 @@ class Tried:
     adds: bool = True  # seen as a call of Add*(), not as one of Register_*() alone
     #: How many registrations each resolver in memory had before it, by address.
     lengths: Mapping[int, int] | None = None
-    #: r0 to r3, if it is a call of a method whose arguments the compiler changed.
+    #: r0 to r3, if it is a call of a general method whose arguments the compiler changed.
     words: tuple[int, ...] = ()
 
 
@@ -150,7 +150,8 @@ def _attempt(call: Call, function: Symbol, tables: Tables) -> Tried:
         return Tried(registered_by(function.name), None, at, None, adds=False)
     key = _key_of_method(method[1])
     if method[3]:  # its arguments and its result may not be where the ABI has them
-        return Tried(key, None, at, None, words=(call.argument, *call.others[:3]))
+        words = (call.argument, *call.others[:3]) if key is None else ()
+        return Tried(key, None, at, None, words=words)
     if key is None and call.others:
         first = call.others[0]
         if method[1] == _CUSTOM:

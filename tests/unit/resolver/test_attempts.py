@@ -61,7 +61,6 @@ def rows(found: Resolver) -> list[tuple[str, str]]:
     return [(row.operator, row.added) for row in found.registered or ()]
 
 
-LACKING = ("all inlined", "arguments changed")
 UNSEEN = pytest.mark.xfail(
     strict=True,
     reason="inlined refusals are told by messages, which these images lack",
@@ -69,7 +68,7 @@ UNSEEN = pytest.mark.xfail(
 
 
 @pytest.mark.parametrize(
-    "form", [pytest.param(one, marks=UNSEEN if one in LACKING else ()) for one in FORMS]
+    "form", [pytest.param(one, marks=UNSEEN if one == "all inlined" else ()) for one in FORMS]
 )
 def test_each_attempt_is_told_with_its_line(compile_image: Compile, form: str) -> None:
     text, options, methods = FORMS[form]
