@@ -243,8 +243,12 @@ class _RunReader:
         if interpreter is None:
             late = bool(self.image.without_symbols) or names_interpreter(self.image)
             found = self.tables.found()
-            why = f"no interpreter is seen in memory: {self._place(reason, stop)}"
-            return ResolverRun(None, found, why, unreached=late)
+            why = "no interpreter is seen in memory"
+            if self.image.without_symbols and len(found) == 1:
+                # One on a stack is gone if the allocation failed: a missing operator, mostly.
+                note = f"{reason}: the only resolver in memory is judged, read after {seconds:g} s"
+                return ResolverRun(self._tried(found[0], ()), notes=(f"{why}; {note}",))
+            return ResolverRun(None, found, f"{why}: {self._place(reason, stop)}", unreached=late)
         live = self._live(interpreter)
         if live.resolver is None:
             return replace(live, why=f"{live.why}; {reason}")

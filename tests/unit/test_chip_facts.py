@@ -42,7 +42,6 @@ OTHERS = {
     "simulator/engine.py": {0x10_0000},  # the private peripheral bus: Armv8-M ARM, B3.2
     "simulator/debug_port/core_debug.py": {0x4770_2A04, 0x4770_1A02, 0x4770_1A03},  # DEVARCH
     "simulator/debug_port/port.py": {0x5400_0000},  # CTRL/STAT
-    "resolver/static/alu.py": {0xFF_00FF},  # REV16
     "simulator/scb.py": {0x410F_D213},  # CPUID
 }
 _INTERRUPT = re.compile(r"(?i)(?<![a-z])(?:irqn?s?|interrupts?)(?![a-z])")
