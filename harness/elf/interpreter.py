@@ -19,7 +19,7 @@ _KERNEL_SIGNATURE = "P13TfLiteContextP10TfLiteNode"  # (TfLiteContext*, TfLiteNo
 _MACHINERY = ("MicroInterpreter", "OpResolver", "MicroAllocator")
 #: What is said of an image for which :func:`is_compiled_model` holds.
 COMPILED_MODEL = (
-    "the model is compiled into code: the image has kernels, no interpreter and no resolver"
+    "the image calls kernels without an interpreter or a resolver, as a compiled model does"
 )
 
 

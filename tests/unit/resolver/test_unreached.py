@@ -82,7 +82,7 @@ def test_a_compiled_model_has_no_resolver(tmp_path: Path) -> None:
     audit = audited(Image.from_elf(path))
     assert audit.verdicts == (UNSURE,)
     assert audit.reason == (
-        "the model is compiled into code: the image has kernels, no interpreter and no resolver"
+        "the image calls kernels without an interpreter or a resolver, as a compiled model does"
     )
     assert audit.hint == ""
 
