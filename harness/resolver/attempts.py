@@ -117,7 +117,7 @@ def _with_results(found: Sequence[Tried], now: Mapping[int, int]) -> Iterator[Tr
     """``found`` with resolver and result of each attempt: that which has grown took it."""
     for at, one in enumerate(found):
         after = found[at + 1].lengths if at + 1 < len(found) else now
-        if one.taken is False or not one.lengths or not after:
+        if one.taken is False or one.lengths is None or after is None or not {*one.lengths, *after}:
             yield one
             continue
         grown = [place for place, count in after.items() if count > one.lengths.get(place, 0)]

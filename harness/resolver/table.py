@@ -96,7 +96,11 @@ class Tables:
     def lengths(self) -> dict[int, int]:
         """The number of registrations in each resolver of a known class in RAM, by its address."""
         found = ((at, self._table(at, slots)) for at, slots in self._objects())
-        return {at: len(table[1]) for at, table in found if table is not None}
+        return {
+            at: len(table[1])
+            for at, table in found
+            if table is not None and self._is_one(at, len(table[1]))
+        }
 
     def _finders(self, vtable: int) -> list[int | None]:
         """The slots of the classes whose FindOp a vtable has; None for the application's own."""
@@ -222,10 +226,18 @@ class Tables:
                         yield origin + at, slots
                     at = data.find(word, at + 1)
 
+    def _is_one(self, address: int, count: int) -> bool:
+        """Whether a vtable pointer with ``count`` registrations behind it is a resolver's.
+
+        Without any it may be a register that was saved on a stack: only a variable's counts.
+        """
+        held = self._image.object_at(address)
+        return count > 0 or (held is not None and held.address == address)
+
     def _by_vtable(self) -> Iterator[Resolver]:
         for address, slots in self._objects():
             found = self._object(address, slots)
-            if found is not None:
+            if found is not None and self._is_one(address, len(found.operators)):
                 yield found
 
     def _by_form(self) -> Iterator[Resolver]:

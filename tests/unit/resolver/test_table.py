@@ -171,14 +171,14 @@ def test_a_static_table_is_told_as_it_stands(
 
 @pytest.mark.parametrize(
     ("words", "rows"),
-    [({}, 2), ({LENGTH: 1}, 1), ({LENGTH: 0}, 0), ({LENGTH: 4}, None), ({SECOND_INVOKE: 0}, None),
-     ({SECOND_INVOKE: STACK}, None)],
+    [({}, 2), ({LENGTH: 1}, 1), ({LENGTH: 0}, None), ({LENGTH: 4}, None),
+     ({SECOND_INVOKE: 0}, None), ({SECOND_INVOKE: STACK}, None)],
     ids=["whole", "stopped early", "empty", "more than slots", "no invoke", "no function"],
 )  # fmt: skip
 def test_elsewhere_a_table_is_one_only_if_all_its_rows_are_registrations(
     stopped: tuple[Session, Image], tables: Tables, words: dict[int, int], rows: int | None
 ) -> None:
-    """What dead frames of the stack hold is none."""
+    """What dead frames of the stack hold is none, nor a saved pointer to a vtable."""
     at = written(*stopped, words, STACK)
     found = [one for one in tables.found() if one.address == at]
     assert [len(one.operators) for one in found] == ([] if rows is None else [rows])
