@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.base.clock import Deadline
 from harness.model.schema import OPERATOR_NAMES
 from harness.resolver.resolver import Registered, Resolver
 from harness.resolver.table import Tables
@@ -53,7 +52,7 @@ def _registered(
 def _found(
     session: Session, tables: Tables, function: int, arguments: tuple[int | bytes, ...]
 ) -> Iterator[Registered]:
-    deadline: Deadline = session.deadline(_PATIENCE)
-    registration = tables.registration(session.call(function, arguments, deadline))
+    result = session.call(function, arguments, session.deadline(_PATIENCE))
+    registration = tables.registration(result)
     if registration is not None:
         yield registration

@@ -19,7 +19,7 @@ from harness.model.refusals import refusals
 from harness.resolver import live
 from harness.resolver.linked import Linked, linked
 from harness.resolver.live import ResolverRun
-from harness.resolver.resolver import Key, Refused, Registered, Resolver, same
+from harness.resolver.resolver import Key, Refused, Registered, Resolver, in_place, same
 from harness.targets import open_target
 from harness.targets.registry import DEFAULT
 
@@ -265,7 +265,9 @@ def _judge(
         elif row.registered and not row.needed:
             verdicts.add(AuditVerdict.UNUSED)
             cost = f": {row.bytes:,} B of flash" if row.bytes else ""
-            problems.append(f"{row.operator} is registered and not needed{cost}{_at(added[key])}")
+            problems.append(
+                f"{row.operator} is registered and not needed{cost}{in_place(added[key])}"
+            )
     for one in resolver.refused:
         verdicts.add(AuditVerdict.DUPLICATE if one.duplicate else AuditVerdict.TOO_SMALL)
         lacking = [(row.operator, row.custom) for row in rows if row.verdict == "missing"]
@@ -287,15 +289,7 @@ def _missing(row: OperatorAudit, refused: Refused | None, resolver: Resolver) ->
     if refused is None:
         return f"{kind} {row.operator} is needed by the model and not registered"
     text = f"{kind} {row.operator} is needed by the model and refused"
-    return f"{text}: {_slots(resolver)}{_at(refused.at)}"
-
-
-def _slots(resolver: Resolver) -> str:
-    return f"all {resolver.slots} slots are taken"
-
-
-def _at(place: str) -> str:
-    return f" (in {place})" if place else ""
+    return f"{text}: {resolver.is_full(refused)}"
 
 
 def _empty(resolver: Resolver) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from harness.elf import Image
@@ -46,7 +47,7 @@ class Linked:
     operators: tuple[Key, ...]
     report: OperatorReport
 
-    @property
+    @cached_property
     def costs(self) -> Mapping[Key, int]:
         """The flash of each operator alone, in bytes."""
         return {(row.operator, row.custom): row.exclusive for row in self.report.operators}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from harness.base.clock import Deadline
 from harness.base.errors import TargetLost, Unsupported, UsageError
@@ -159,7 +160,7 @@ class _RunReader:
         chosen = [one for one in made if self._has_model(one)] or made
         return chosen[0] if len({one.resolver for one in chosen}) == 1 else None
 
-    @property
+    @cached_property
     def _holds_model(self) -> bool:
         return self.model is None or held_model(self.image, self.model).held is Held.MODEL
 
@@ -176,12 +177,11 @@ class _RunReader:
         """
         assert self.model is not None
         lives = list(seen.values())
+        made = " and ".join(f"that in {one.at}" for one in seen)
         if self._holds_model:
-            made = " and ".join(f"that in {one.at}" for one in seen)
             why = f"no interpreter has {self.model.name} yet, {made} has another model"
             return ResolverRun(None, (), self._place(why, stop), unreached=True)
         if len({one.resolver for one in seen}) > 1:
-            made = " and ".join(f"that in {one.at}" for one in seen)
             why = f"several resolvers, and no interpreter has this model: {made}"
             return ResolverRun(None, tuple(one.resolver for one in lives if one.resolver), why)
         note = another_given(self.image, [one.model for one in seen], self.model)

@@ -23,6 +23,11 @@ def same(one: Key, other: Key) -> bool:
     return one == other or (one[1] and other[1] and plain(one[0]) == plain(other[0]))
 
 
+def in_place(place: str) -> str:
+    """The end of a sentence that names a place; "" for none."""
+    return f" (in {place})" if place else ""
+
+
 @dataclass(frozen=True)
 class Registered:
     """A registered operator; functions are qualified names, "" for a null pointer.
@@ -97,10 +102,14 @@ class Resolver:
 
     def refusal(self, one: Refused) -> str:
         """Why a registration was refused, and where."""
-        place = f" (in {one.at})" if one.at else ""
         if one.duplicate:
-            return f"{one.operator} is registered again, and refused as a duplicate{place}"
-        return f"{one.operator} is refused: all {self.slots} slots are taken{place}"
+            again = f"{one.operator} is registered again, and refused as a duplicate"
+            return f"{again}{in_place(one.at)}"
+        return f"{one.operator} is refused: {self.is_full(one)}"
+
+    def is_full(self, one: Refused) -> str:
+        """That no slot was left for a registration, and where."""
+        return f"all {self.slots} slots are taken{in_place(one.at)}"
 
     @classmethod
     def of(cls, declared: Declared) -> Resolver:

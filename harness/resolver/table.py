@@ -7,7 +7,8 @@ form (:mod:`harness.resolver.scan`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -21,6 +22,7 @@ from harness.model.structures import WORD
 from harness.resolver.resolver import Registered, Resolver
 from harness.resolver.scan import (
     CUSTOM,
+    FoundTable,
     Ranges,
     has_codes,
     is_registration,
@@ -57,12 +59,12 @@ class Tables:
         self.layout: ResolverLayout = find_layout(image)
         self._functions = {s.address & ~1: s.name for s in image.symbols if s.kind == "func"}
         self._ranges = Ranges(image)
+        self._areas = [range(one.origin, one.end) for one in image.regions]
+        self._areas += [range(one.origin, one.origin + one.size) for one in image.chip.areas]
 
     def peek(self, address: int, size: int) -> bytes:
         """``size`` bytes at ``address``, less what lies behind its memory; none without memory."""
-        areas = [range(one.origin, one.end) for one in self._image.regions]
-        areas += [range(one.origin, one.origin + one.size) for one in self._image.chip.areas]
-        area = next((one for one in areas if address in one), None)
+        area = next((one for one in self._areas if address in one), None)
         if area is None:
             return b""
         try:
@@ -90,8 +92,7 @@ class Tables:
             return self._object(address, found[0] or 0)
         data = self.peek(address, _CHUNK)
         table = table_at(self._ranges, address, data, 0) if data else None
-        return None if table is None else self._formed(table.address, table.layout, table.slots,
-                                                       table.rows)  # fmt: skip
+        return None if table is None else self._formed(table)
 
     def lengths(self) -> dict[int, int]:
         """The number of registrations in each resolver of a known class in RAM, by its address."""
@@ -243,14 +244,18 @@ class Tables:
     def _by_form(self) -> Iterator[Resolver]:
         for origin, data in self._ram():
             for table in tables(self._image, self._ranges, origin, data):
-                yield self._formed(table.address, table.layout, table.slots, table.rows)
+                yield self._formed(table)
 
-    def _formed(
-        self, address: int, layout: ResolverLayout, slots: int, rows: tuple[bytes, ...]
+    def _formed(self, table: FoundTable) -> Resolver:
+        found = self._decoded(table.address, table.slots, table.layout, table.rows)
+        return replace(found, source="pattern")
+
+    def _decoded(
+        self, address: int, slots: int, layout: ResolverLayout, rows: Sequence[bytes]
     ) -> Resolver:
         registered = tuple(self._registration(layout, row) for row in rows)
         return Resolver(self.name(address), address, slots, registered, (), layout.slot_bytes,
-                        "pattern")  # fmt: skip
+                        layout.source)  # fmt: skip
 
     def _most_bytes(self, slots: int) -> int:
         return max(self.layout.bytes_of(slots), *(one.bytes_of(slots) for one in known_layouts()))
@@ -258,12 +263,7 @@ class Tables:
     def _object(self, address: int, slots: int) -> Resolver | None:
         """The object at ``address``; None if none can be there (a dead stack frame)."""
         table = self._table(address, slots)
-        if table is None:
-            return None
-        layout, rows = table
-        registered = tuple(self._registration(layout, row) for row in rows)
-        return Resolver(self.name(address), address, slots, registered, (), layout.slot_bytes,
-                        layout.source)  # fmt: skip
+        return None if table is None else self._decoded(address, slots, *table)
 
     def _table(self, address: int, slots: int) -> tuple[ResolverLayout, list[bytes]] | None:
         """Layout and rows of the object at ``address``; None if its count is impossible.
