@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 import numpy as np
 
@@ -16,11 +17,9 @@ from harness.elf.file import Symbol
 from harness.elf.image import Image
 from harness.model.differences import described, different_parts, same_graph
 from harness.model.model import Model
-from harness.model.schema import IDENTIFIER
+from harness.model.schema import IDENTIFIER, IDENTIFIER_AT, identified
 from harness.model.types import shown
 
-#: Where a FlatBuffer has its identifier.
-_IDENTIFIER_AT = 4
 #: Most places of a segment that are looked at.
 _MOST_PLACES = 32
 #: Places in the model from which an altered copy is looked for, bytes of each, and how many
@@ -125,7 +124,7 @@ def _rooted_at(image: Image, root: int) -> Model | None:
     model = _embedded(image, symbol) if symbol is not None else None
     if symbol is None or model is None:
         return None
-    begin = int.from_bytes(model.data[:_IDENTIFIER_AT], "little")
+    begin = int.from_bytes(model.data[:IDENTIFIER_AT], "little")
     return model if symbol.address + begin == root else None
 
 
@@ -138,7 +137,7 @@ def embedded_models(image: Image) -> Iterator[Model]:
 def _embedded(image: Image, symbol: Symbol) -> Model | None:
     """The model that a variable holds, named after it; None if it holds none that is readable."""
     data = image.read(symbol.address, symbol.size)
-    if data is None or data[_IDENTIFIER_AT:][: len(IDENTIFIER)] != IDENTIFIER:
+    if data is None or data[IDENTIFIER_AT:][: len(IDENTIFIER)] != IDENTIFIER:
         return None
     try:
         return Model.from_bytes(data, symbol.name)
@@ -148,11 +147,7 @@ def _embedded(image: Image, symbol: Symbol) -> Model | None:
 
 def _places(data: bytes, model: Model) -> Iterator[int]:
     """Where in ``data`` a model may begin: before an identifier, or around a part of ``model``."""
-    places: dict[int, None] = {}
-    at = data.find(IDENTIFIER)
-    while at >= 0 and len(places) < _MOST_PLACES:
-        places[at - _IDENTIFIER_AT] = None
-        at = data.find(IDENTIFIER, at + 1)
+    places = dict.fromkeys(islice(identified(data), _MOST_PLACES))
     for anchor in range(0, model.size, max(model.size // _ANCHORS, 1)):
         part = model.data[anchor : anchor + _ANCHOR_BYTES]
         if len(set(part)) >= _ANCHOR_VALUES and (at := data.find(part)) >= 0:

@@ -7,13 +7,15 @@ generated ``tflite`` package.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from harness.model.flatbuffer import FlatTable
 
 IDENTIFIER = b"TFL3"
+#: Where a FlatBuffer has its identifier, behind the offset of its root table.
+IDENTIFIER_AT = 4
 SCHEMA_VERSION = 3
 
 # Slots of fields, by table of the schema.
@@ -215,3 +217,11 @@ def options(name: str, table: FlatTable | None) -> dict[str, Any]:
     return {
         field: _field(source, slot, kind, default) for slot, field, kind, default in fields(name)
     }
+
+
+def identified(data: bytes) -> Iterator[int]:
+    """Where in ``data`` models may begin: the offsets with the identifier of one behind them."""
+    at = data.find(IDENTIFIER, IDENTIFIER_AT)
+    while at >= 0:
+        yield at - IDENTIFIER_AT
+        at = data.find(IDENTIFIER, at + 1)

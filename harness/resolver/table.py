@@ -17,7 +17,7 @@ from harness.elf import Image
 from harness.elf.demangle import qualified, short_name
 from harness.elf.regions import RAM
 from harness.footprint.resolver_layout import ResolverLayout, find_layout, known_layouts
-from harness.model.schema import IDENTIFIER, OPERATOR_NAMES
+from harness.model.schema import OPERATOR_NAMES, identified
 from harness.model.structures import WORD
 from harness.resolver.resolver import Registered, Resolver
 from harness.resolver.scan import (
@@ -41,8 +41,6 @@ _LONGEST_NAME = 64
 _VIRTUALS = 12
 #: Bytes before a model's root table in which its first byte is searched.
 _ROOT_REACH = 4096
-#: Where a FlatBuffer has its identifier.
-_IDENTIFIER_AT = 4
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 #: FindOp(BuiltinOperator) and FindOp(const char*). Older revisions also have those of TensorFlow
 #: Lite, with a version, which call them.
@@ -148,12 +146,8 @@ class Tables:
             return None
         low = max(root - _ROOT_REACH, area.origin)
         data = self.peek(low, root - low)
-        for offset in range(len(data) - 2 * WORD, -1, -WORD):
-            identifier = data[offset + _IDENTIFIER_AT :][: len(IDENTIFIER)]
-            begin = int.from_bytes(data[offset : offset + WORD], "little")
-            if identifier == IDENTIFIER and begin == root - low - offset:
-                return low + offset
-        return None
+        found = (begin for begin, root_at in _models(low, data) if root_at == root)
+        return next((begin for begin in found if (root - begin) % WORD == 0), None)
 
     def given(self, begin: int, size: int) -> tuple[int, int] | None:
         """Model and resolver of the interpreter that lies somewhere in ``size`` bytes.
@@ -168,7 +162,7 @@ class Tables:
         """Model and resolver of each interpreter in RAM, for the models that memory holds."""
         memory = [(part.address, part.data) for part in self._image.loaded]
         ram = list(self._ram())
-        roots = {root for begin, data in (*memory, *ram) for root in _roots(begin, data)}
+        roots = {root for low, data in (*memory, *ram) for _, root in _models(low, data)}
         pairs = (pair for _, data in ram for words in (words_in(data),) for pair in pairwise(words))
         return [
             (model, resolver)
@@ -323,11 +317,8 @@ class Tables:
         return qualified(name) if name else f"0x{pointer & ~1:08x}"
 
 
-def _roots(begin: int, data: bytes) -> Iterator[int]:
-    """The addresses of the root tables of the models in ``data``, which lies at ``begin``."""
-    at = data.find(IDENTIFIER)
-    while at >= 0:
-        first = at - _IDENTIFIER_AT
-        if first >= 0:
-            yield begin + first + int.from_bytes(data[first : first + WORD], "little")
-        at = data.find(IDENTIFIER, at + 1)
+def _models(low: int, data: bytes) -> Iterator[tuple[int, int]]:
+    """The addresses of the models in ``data``, which lies at ``low``, and of their root tables."""
+    for offset in identified(data):
+        root = int.from_bytes(data[offset : offset + WORD], "little")
+        yield low + offset, low + offset + root
