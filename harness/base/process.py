@@ -165,12 +165,19 @@ class RunningProgram(Closing):
             self._drain()
         return "".join(output.text for output in self._outputs)
 
-    def wait(self, seconds: float, stopped: threading.Event | None = None) -> Finished:
+    def wait(
+        self,
+        seconds: float,
+        stopped: threading.Event | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Finished:
         """The result, once it has ended. Raises :class:`ProgramTimedOut` after ``seconds``.
 
-        Raises :class:`CancelledError` once another thread has set ``stopped``.
+        ``progress`` is called with each line of the output soon after it is printed. Raises
+        :class:`CancelledError` once another thread has set ``stopped``.
         """
         deadline = Deadline(seconds)
+        told = 0
         while (code := self._child.poll()) is None:
             if stopped is not None and stopped.is_set():
                 raise CancelledError
@@ -178,7 +185,11 @@ class RunningProgram(Closing):
                 reason = f"{self.name} did not end within {seconds:g} s and was stopped"
                 raise ProgramTimedOut(reason, self.output)
             self._pause(min(_POLL, deadline.remaining))
+            if progress is not None:
+                told = _tell(self.output, told, progress)
         self._drain()
+        if progress is not None:
+            _tell(f"{self.output}\n", told, progress)
         output, *errors = (output.text for output in self._outputs)
         cut = sum(output.cut for output in self._outputs)
         return Finished(code, output, "".join(errors), cut, time.monotonic() - self._started)
@@ -221,6 +232,14 @@ class RunningProgram(Closing):
         self._drain()
 
 
+def _tell(output: str, told: int, progress: Callable[[str], None]) -> int:
+    """Passes the complete lines from character ``told`` on; returns where the next one begins."""
+    end = output.rfind("\n", told) + 1
+    for line in output[told:end].splitlines():
+        progress(line)
+    return max(told, end)
+
+
 def run(
     command: Sequence[str],
     *,
@@ -231,6 +250,7 @@ def run(
     split: bool = False,
     session: bool = True,
     stopped: threading.Event | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Finished:
     """Runs a :class:`RunningProgram` to its end, and ends what it left behind.
 
@@ -243,7 +263,7 @@ def run(
     with RunningProgram(
         command, folder=folder, environment=environment, split=split, session=session
     ) as program:
-        done = program.wait(seconds, stopped)
+        done = program.wait(seconds, stopped, progress)
     if done.code < 0:
         ending = f"was ended by signal {-done.code} ({signal.strsignal(-done.code)})"
     else:

@@ -69,13 +69,14 @@ def build_all(
     """
     kit = board_with(chip_called(chip or DEFAULT_CHIP).key)
     if runtime_of(builder) == "standalone":
-        from harness.build.standalone import build_many  # noqa: PLC0415
+        from harness.build import standalone  # noqa: PLC0415
 
         options = BuildOptions(nonsecure=builder == "standalone-ns", chip=kit.chip.key)
-        results = build_many(pairs, jobs=jobs, options=options)
-        return {pair: result.image for pair, result in zip(pairs, results, strict=True)}
-    from harness.build.zephyr import build_zephyr  # noqa: PLC0415
+        results = standalone.build_many(pairs, jobs=jobs, options=options)
+    else:
+        from harness.build import zephyr  # noqa: PLC0415
 
-    fragments = [name for name in KERNEL_VARIANTS if name in builder]
-    board = target_of(kit, nonsecure=builder.startswith("zephyr-ns"))
-    return {pair: build_zephyr(*pair, board=board, fragments=fragments).image for pair in pairs}
+        fragments = [name for name in KERNEL_VARIANTS if name in builder]
+        board = target_of(kit, nonsecure=builder.startswith("zephyr-ns"))
+        results = zephyr.build_many(pairs, board=board, fragments=fragments)
+    return {pair: result.image for pair, result in zip(pairs, results, strict=True)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.base.platforms import DEFAULT_CHIP
-from harness.build.variants import Variant
+from harness.build.generated import Variant
 
 #: Variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
 KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
@@ -14,7 +14,7 @@ KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The options of a build besides sample and configuration; all are part of the cache key.
+    """The options of a build besides sample and configuration; each combination has own outputs.
 
     ``arena`` (bytes), ``inferences`` and ``model`` replace those of the sample. ``nonsecure``
     builds for the non-secure world, with a secure image of this project. ``chip`` is the key of its
@@ -42,11 +42,9 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """A built image; ``cached``: it was in the cache. The linker's map file is beside the ELF."""
+    """A built image. The linker's map file is beside the ELF."""
 
     elf: Path
-    cached: bool
-    seconds: float
     folder: Path | None = None  # build folder, if it contains further images to load
 
     @property

@@ -1,43 +1,65 @@
 """The standalone builder: links a sample with the runtime of ``platforms/standalone``.
 
 The runtime and the shared code of the samples are compiled once for each set of flags; a resolver
-configuration then needs one compilation and one link. Images are cached.
+configuration then needs one compilation and one link. Ninja does both (:mod:`harness.build.ninja`).
 """
 
 from __future__ import annotations
 
-import logging
+import hashlib
 import os
-import time
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from harness.base import files, paths
-from harness.base.errors import EnvironmentMissing
-from harness.base.platforms import chip_called
-from harness.build import generated, secure_image
-from harness.build.cache import Cache
-from harness.build.compiler import Compiler
-from harness.build.configurations import load
-from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
+from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base.platforms import ChipTable, chip_called
+from harness.build import generated, toolchain
+from harness.build.first_error import overflows, space_hint
+from harness.build.generated import Variant
+from harness.build.ninja import (
+    KEEP,
+    KEEP_ALL,
+    Edge,
+    ManifestPart,
+    NinjaFolder,
+    error_text,
+    first_line,
+    literal,
+    python,
+)
 from harness.build.options import BuildOptions, BuildResult
-from harness.build.parallel import parallel_map
+from harness.build.table import inputs_of, load
 from harness.build.toolchain import Toolchain
-from harness.build.variants import Table, Variant
 from harness.elf.chip import MARK
 from harness.model.schema import OPERATOR_NAMES
 
-_log = logging.getLogger(__name__)
-
 _SCHEMA_PLACEHOLDER = "// enum BuiltinOperator:"
 _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
+_SOURCES = (".c", ".cc", ".cpp")
+
+#: Bytes that the secure image occupies at the start of each memory
+#: (platforms/standalone/secure/layout.h).
+TAKEN = {"flash": 0x8000, "ram": 0x2000}
+#: Sources that the secure image shares with the non-secure runtime.
+_SHARED_WITH_SECURE = ("console.cc", "format.cc", "uarte.cc")
+_SECURE, _GATEWAYS, _MERGED = "secure.elf", "import.o", "merged.hex"
+
+_CONFIG, _DATA, _SCRIPT = "tflm_hil_config.h", "tflm_hil_data.cc", "memory.ld"
+_SCHEMA_FOLDER = "schema/include"
+_SCHEMA = f"{_SCHEMA_FOLDER}/tensorflow/lite/schema/schema_generated.h"
+_HEADERS, _TOOLCHAIN, _TOOLS_MEMO = "shared/headers", "toolchain", "toolchain.json"
+#: What every compilation needs besides the files that it reads.
+_NEEDED = (_TOOLCHAIN, _HEADERS, _SCHEMA)
 
 
 def build_standalone(
     sample: str, configuration: str = "exact", *, options: BuildOptions | None = None
 ) -> BuildResult:
-    """Builds a sample in a configuration, or takes it from the cache.
+    """Builds a sample in a configuration, or finds it built.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler,
     :class:`BuildFailed` with the compiler's message.
@@ -46,216 +68,403 @@ def build_standalone(
 
 
 def build_many(
-    pairs: Iterable[tuple[str, str]],
-    *,
-    jobs: int = 0,
-    options: BuildOptions | None = None,
+    pairs: Iterable[tuple[str, str]], *, jobs: int = 0, options: BuildOptions | None = None
 ) -> list[BuildResult]:
-    """Builds (sample, configuration) pairs, ``jobs`` at a time (0: one per core).
+    """Builds (sample, configuration) pairs with ``jobs`` commands at a time (0: one per core).
 
-    Returns the results in order; logs each image that was not in the cache.
+    Returns the results in order; logs what is built.
     """
-    table = load()
-    builder = _Builder(table, options or BuildOptions())
+    options, table = options or BuildOptions(), load()
     variants = [table.variant(sample, name, "standalone") for sample, name in pairs]
-    total = len(variants)
-
-    def build(numbered: tuple[int, Variant]) -> BuildResult:
-        number, variant = numbered
-        result = builder.build(variant)
-        if not result.cached:
-            name, seconds = result.elf.stem, result.seconds
-            _log.info("[%d/%d] %s: built in %.1f s", number, total, name, seconds)
-        return result
-
-    if total > 1:
-        parallel_map(lambda prepare: prepare(), [builder.prepare], jobs=1, stop=builder.stop)
-    return parallel_map(build, list(enumerate(variants, 1)), jobs=jobs, stop=builder.stop)
+    return build_programs([program_of(one, options) for one in variants], options, jobs=jobs)
 
 
-class _Builder:
-    """Builds variants with the same flags."""
+@dataclass(frozen=True)
+class ImageSource:
+    """What is compiled and linked into one image, besides the runtime.
 
-    def __init__(self, table: Table, options: BuildOptions) -> None:
-        self._table = table
-        self._options = options
-        self._tools = Toolchain.find()
-        self._runtime = paths.platforms() / "standalone"
-        self._samples = table.path.parent
-        own = self._samples / "common"
-        # A user's samples have no folder of their own.
-        self._common = own if files.is_folder(own) else paths.own_samples() / "common"
-        self._contents = Contents()
-        self._includes = Includes(self._contents)
+    ``folder`` is its place among the images of the same flags; the ELF is called ``name``. The
+    texts are those of ``tflm_hil_config.h`` and of the source with model and inputs.
+    """
 
-    def prepare(self) -> None:
-        """Compiles the runtime on all cores, before the variants need it."""
-        _ = self._archive, self._options.nonsecure and self._secure
+    folder: str
+    name: str
+    application: str
+    config: str
+    data: str
 
-    def stop(self) -> None:
-        """Ends the running compilers."""
-        self._tools.stopped.set()
 
-    def build(self, variant: Variant) -> BuildResult:
-        """Builds an image, or takes it from the cache."""
-        started = time.monotonic()
-        model_file = self._options.model or paths.models() / variant.sample.model
-        model = model_file.read_bytes()
-        variant = self._options.applied_to(variant)
-        inputs = generated.inputs_of(variant.sample, paths.models())
-        header = generated.config_header(variant, model, inputs)
-        data = generated.data_source(model, inputs)
-        name = f"{variant.sample.name}-{variant.configuration.name}.elf"
-        linked = [self._data(data), self._archive]
-        if self._options.nonsecure:
-            linked.append(self._secure.elf)
-        key = digest(
-            "image", self._compiler.key, self._schema.name, name, header, *variant.sample.sources,
-            *(one.parent.name for one in linked),
-        )  # fmt: skip
-        cached = self._cache.entry(key) is not None
+def program_of(variant: Variant, options: BuildOptions) -> ImageSource:
+    """The program of a variant. Raises :class:`UsageError` for a model that cannot be read."""
+    sample = variant.sample
+    model = files.read(options.model or paths.models() / sample.model)
+    inputs = inputs_of(sample)
+    changed = options.applied_to(variant)
+    name = f"{sample.name}-{variant.configuration.name}"
+    own = (options.arena, options.inferences, _digest(model) if options.model else None)
+    folder = name if own == (None, None, None) else f"{name}-{_digest(repr(own).encode())}"
+    return ImageSource(
+        folder,
+        name,
+        sample.application,
+        generated.config_header(changed, model, inputs),
+        generated.data_source(model, inputs),
+    )
 
-        def fill(folder: Path) -> Inputs:
-            return self._link(folder, folder / name, variant, header, data)
 
-        elf = self._cache.make(key, fill) / name
-        further = elf.parent if self._options.nonsecure else None
-        return BuildResult(elf, cached, time.monotonic() - started, further)
+def build_programs(
+    programs: Sequence[ImageSource], options: BuildOptions, *, jobs: int = 0
+) -> list[BuildResult]:
+    """Builds images with the same flags, as :func:`build_many` does."""
+    group = _FlagsGroup(_StandaloneSetup.find(), options)
+    images = [_StandaloneImage(group, program) for program in programs]
+    targets = list(dict.fromkeys(name for image in images for name in image.targets))
+    folder = group.setup.folder
+    with folder.locked():
+        parts = {part.folder: part for part in group.parts}
+        sources = dict(group.sources)
+        for image in images:
+            parts.update((part.folder, part) for part in image.parts)
+            sources.update(image.sources)
+        folder.build(list(parts.values()), targets, sources=sources, jobs=jobs, failed=_failed)
+    return [image.result for image in images]
 
-    def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> Inputs:
-        (folder / "tflm_hil_config.h").write_text(header)
-        sources = [
-            self._samples / name
-            for name in variant.sample.sources
-            if not name.startswith("common/")  # part of the archive
-        ]
-        objects = [folder / f"{source.stem}.o" for source in sources]
-        pairs = list(zip(sources, objects, strict=True))
-        read = self._compile(pairs, folder, [*self._include, folder])
-        objects += [self._data(data), self._archive]
-        options = (f"-L{self._runtime}", f"-Wl,--defsym={MARK}{self._options.chip}=1")
-        taken = secure_image.TAKEN if self._options.nonsecure else {}
-        script = folder / "memory.ld"
-        script.write_text(generated.memory_script(chip_called(self._options.chip), taken))
-        if not self._options.nonsecure:
-            return Inputs.of(read, self._compiler.link(objects, script, elf, options))
-        linked = self._compiler.link([*objects, self._secure.gateways], script, elf, options)
-        secure_image.merge(elf, self._secure)
-        return Inputs.of(read, linked)
 
-    def _data(self, text: str) -> Path:
-        """The object with the model and its inputs, shared by all configurations of a sample."""
+def sources_of(application: str) -> list[Path]:
+    """The C and C++ files of an application, without the code that all samples share."""
+    found = sorted((paths.samples() / application / "src").glob("*"))
+    return [path for path in found if path.suffix in _SOURCES]
 
-        def fill(folder: Path) -> Inputs:
-            source = folder / "tflm_hil_data.cc"
-            source.write_text(text)
-            return self._compile([(source, folder / "data.o")], folder, self._include)
 
-        key = digest("data", self._compiler.key, self._schema.name, text)
-        return self._cache.make(key, fill) / "data.o"
+@dataclass(frozen=True)
+class _StandaloneSetup:
+    """The tools, the sources, and the build folder of both."""
 
-    @cached_property
-    def _archive(self) -> Path:
-        """The runtime and the samples' shared code as one archive."""
-        folders = (self._runtime / name for name in ("shim", "soc", "tflm"))
-        sources = [source for part in folders for source in sorted(part.rglob("*.cc"))]
-        if self._options.nonsecure:  # the UARTE belongs to the secure image
-            sources.remove(self._runtime / "soc" / "uarte.cc")
-            sources += sorted((self._runtime / "nonsecure").glob("*.cc"))
-        sources += sorted((self._common / "src").glob("*.cc"))
+    tools: Toolchain
+    runtime: Path
+    samples: Path
+    common: Path
+    flatbuffers: Path
 
-        def fill(folder: Path) -> Inputs:
-            objects = [folder / f"{number:02}-{path.stem}.o" for number, path in enumerate(sources)]
-            pairs = list(zip(sources, objects, strict=True))
-            read = self._compile(pairs, folder, self._include, jobs=os.cpu_count() or 1)
-            archiver = [self._tools.archiver, "rcsD", folder / "runtime.a", *objects]
-            self._tools.run(archiver, "runtime", folder)
-            return read
-
-        names = (self._roots.name(str(source)) or "" for source in sources)
-        key = digest("archive", self._compiler.key, self._schema.name, *names)
-        return self._cache.make(key, fill) / "runtime.a"
-
-    def _compile(
-        self, pairs: Sequence[tuple[Path, Path]], folder: Path, include: Sequence[Path],
-        jobs: int = 1,
-    ) -> Inputs:  # fmt: skip
-        return self._compiler.compile(pairs, self._names(folder), include, jobs=jobs)
-
-    def _names(self, folder: Path) -> list[tuple[Path, str]]:
-        """The names that replace folders in an image built in ``folder``."""
-        return [(folder, "generated"), (self._schema, "generated"),
-                *((path, name) for name, path in self._places.items())]  # fmt: skip
-
-    @cached_property
-    def _include(self) -> list[Path]:
-        return [
-            self._runtime / "tflm",
-            self._runtime / "shim",
-            self._runtime / "soc",
-            self._runtime / "secure",
-            self._common / "include",
-            self._schema,
-        ]
-
-    @cached_property
-    def _schema(self) -> Path:
-        """An include folder with the header generated by flatc, and flatbuffers' headers.
-
-        They are separate from the host's other headers, which are not for a microcontroller.
-        """
-        whole = flatc_schema(self._runtime / "schema" / "schema.fbs")
+    @classmethod
+    def find(cls) -> _StandaloneSetup:
+        """Raises :class:`EnvironmentMissing` for the first tool that is missing."""
+        samples = paths.samples()
+        own = samples / "common"  # a user's samples have no such folder
+        common = own if files.is_folder(own) else paths.own_samples() / "common"
         headers = next((folder for folder in _FLATBUFFERS if files.is_folder(folder)), None)
         if headers is None:
             raise EnvironmentMissing(
                 "the flatbuffers headers are not installed",
                 hint="tflm-hil doctor --install installs libflatbuffers-dev",
             )
-        flatc = self._tools.flatc
-
-        def fill(folder: Path) -> Inputs:
-            out = folder / "tensorflow" / "lite" / "schema"
-            out.mkdir(parents=True)
-            source = folder / "schema.fbs"
-            source.write_text(whole, encoding="utf-8")
-            self._tools.run([flatc, "--cpp", "-o", out, source], source.name, folder)
-            (folder / "flatbuffers").symlink_to(headers)
-            return Inputs(frozenset([str(flatc)]))
-
-        key = digest("schema", str(flatc), str(headers), whole)
-        return self._tool_cache.make(key, fill)
+        return cls(Toolchain.find(), paths.platforms() / "standalone", samples, common, headers)
 
     @cached_property
-    def _places(self) -> dict[str, Path]:
-        """The folders of sources, by their names in images and in the cache."""
-        return {"platforms/standalone": self._runtime, "zephyr_samples": self._samples}
+    def folder(self) -> NinjaFolder:
+        """Sources and tools in other places, and other users, have other build folders."""
+        places = (self.runtime, self.samples, self.common, os.getuid(), *self.tools.settings)
+        key = _digest("\n".join(map(str, places)).encode())
+        return NinjaFolder(paths.cache() / "build" / key, self._rules)
 
-    @cached_property
-    def _roots(self) -> Roots:
-        # The schema's folder links to the headers of flatbuffers, which are inputs, too.
-        return Roots({**self._places, "schema": self._schema}, [self._tool_cache.root])
-
-    @cached_property
-    def _cache(self) -> Cache:
-        return Cache(self._tool_cache.root, self._roots, self._contents)
-
-    @cached_property
-    def _tool_cache(self) -> Cache:
-        """The cache for results that depend on the tools only, not on sources."""
-        root = paths.cache() / "build"
-        return Cache(root, Roots({}, [root]), self._contents)
-
-    @cached_property
-    def _compiler(self) -> Compiler:
-        flags = self._tools.flags(self._options)
-        return Compiler(self._tools, flags, self._tool_cache, self._includes)
-
-    @cached_property
-    def _secure(self) -> secure_image.SecureImage:
-        compiler = Compiler(
-            self._tools, secure_image.flags(self._options.chip), self._tool_cache, self._includes
+    @property
+    def _rules(self) -> str:
+        tools = self.tools
+        compiler, archiver, flatc, headers = map(
+            _word, (tools.compiler, tools.archiver, tools.flatc, self.flatbuffers)
         )
-        return secure_image.build(compiler, self._cache, self._runtime)
+        # In its direct mode, ccache does not see a new header that shadows another.
+        ccache = f"CCACHE_NODIRECT=1 {_word(tools.ccache)} " if tools.ccache else ""
+        commands = {
+            # The names in folders of headers: a new file may shadow one that was read before.
+            "list": "find $in -maxdepth 1 ! -name '.*' ! -name '*~' | LC_ALL=C sort -u > $out.new",
+            # Flatbuffers' headers are separate from the host's others, which are not for this core.
+            "schema": f"{flatc} --cpp -o tmp $in && mv tmp/schema_generated.h $out.new"
+            f" && ln -sfn {headers} {_SCHEMA_FOLDER}/flatbuffers",
+            "cxx": f"{ccache}{compiler} $flags $maps -MD -MT $out -MF $out.d -c $in -o $out.new",
+            "archive": f"rm -f $out.new && {archiver} rcsD $out.new $in",
+            "link": f"mkdir -p $dir/new && {compiler} $flags $link -Wl,-Map=$dir/new/$name.map $in"
+            " -lm -o $dir/new/$name.elf",
+            "copy": "cp $in $out.new",
+            "merge": f"{python('harness.build.secure_image')} $in $out.new",
+        }
+        lines = [
+            first_line(self.samples, self.tools.compiler),
+            "ninja_required_version = 1.10",
+        ]
+        for name, command in commands.items():
+            keep = KEEP_ALL if name == "link" else KEEP
+            lines += [f"rule {name}", f"  command = {command} && {keep}", "  description = $out"]
+            lines += ["  restat = 1"]
+            lines += ["  depfile = $out.d", "  deps = gcc"] if name == "cxx" else []
+        return "\n".join([*lines, ""])
+
+    @property
+    def include(self) -> list[Path]:
+        """The folders of headers, besides that of the generated schema."""
+        own = (self.runtime / name for name in ("tflm", "shim", "soc", "secure"))
+        return [*own, self.common / "include"]
+
+    @property
+    def maps(self) -> list[str]:
+        """Options that replace folders by names in messages and debug information.
+
+        This makes builds reproducible: without it images would contain the checkout's path.
+        """
+        names = {
+            self.folder.path: "generated",
+            _SCHEMA_FOLDER: "generated",
+            self.common.parent: "zephyr_samples",
+            self.samples: "zephyr_samples",
+            self.runtime: "platforms/standalone",
+        }
+        return [f"-ffile-prefix-map={path}={name}" for path, name in names.items()]
+
+    @property
+    def part(self) -> ManifestPart:
+        """What all groups need: the header of the schema, and the names of all headers."""
+        folders = [path for top in self.include for path in _folders(top)]
+        schema = Edge("schema", [_SCHEMA], ["schema/schema.fbs"], [_TOOLCHAIN])
+        return ManifestPart("shared", [schema, Edge("list", [_HEADERS], folders)])
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts of generated files for all groups."""
+        others = [self.tools.archiver, self.tools.flatc]
+        memo = self.folder.path / _TOOLS_MEMO
+        return {
+            _TOOLCHAIN: toolchain.identity(self.tools.compiler, others, memo),
+            "schema/schema.fbs": flatc_schema(self.runtime / "schema" / "schema.fbs"),
+        }
+
+
+@dataclass(frozen=True)
+class _FlagsGroup:
+    """The outputs of one set of flags: objects of the runtime, and their archive."""
+
+    setup: _StandaloneSetup
+    options: BuildOptions
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its folder."""
+        one = self.options
+        words = [
+            one.chip,
+            *(["ns"] if one.nonsecure else []),
+            *([] if one.optimize == "s" else [f"O{one.optimize}"]),
+            *([] if one.fpu else ["soft"]),
+            *(["lto"] if one.lto else []),
+            *([_digest("\n".join(one.defines).encode())] if one.defines else []),
+        ]
+        return "-".join(words)
+
+    @property
+    def archive(self) -> str:
+        return f"{self.name}/runtime.a"
+
+    @property
+    def script(self) -> str:
+        return f"{self.name}/{_SCRIPT}"
+
+    @property
+    def parts(self) -> list[ManifestPart]:
+        """The part of the group, and those that it needs."""
+        setup = self.setup
+        compiled = _compiled(self.name, self._sources, numbered=True)
+        archive = Edge("archive", [self.archive], [edge.outputs[0] for edge in compiled])
+        include = [*setup.include, _SCHEMA_FOLDER]
+        link = [*toolchain.LINK, f"-L{self.name}", f"-T{self.script}", f"-L{setup.runtime}",
+                f"-Wl,--defsym={MARK}{self.options.chip}=1"]  # fmt: skip
+        variables = {
+            "flags": _words([*Toolchain.flags(self.options), *(f"-I{one}" for one in include)]),
+            "maps": _words(setup.maps),
+            "link": _words(link),
+        }
+        secure = [_secure_part(setup, self.options.chip)] if self.options.nonsecure else []
+        return [setup.part, *secure, ManifestPart(self.name, [*compiled, archive], variables)]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts of the generated files."""
+        taken = TAKEN if self.options.nonsecure else {}
+        script = memory_script(chip_called(self.options.chip), taken)
+        return {**self.setup.sources, self.script: script}
+
+    @property
+    def _sources(self) -> list[Path]:
+        """The runtime and the samples' shared code."""
+        runtime = self.setup.runtime
+        folders = [runtime / name for name in ("shim", "soc", "tflm")]
+        found = [source for part in folders for source in sorted(part.rglob("*.cc"))]
+        if self.options.nonsecure:  # the UARTE belongs to the secure image
+            found.remove(runtime / "soc" / "uarte.cc")
+            found += sorted((runtime / "nonsecure").glob("*.cc"))
+        return found + sorted((self.setup.common / "src").glob("*.cc"))
+
+
+@dataclass(frozen=True)
+class _StandaloneImage:
+    """The outputs of one program."""
+
+    group: _FlagsGroup
+    program: ImageSource
+
+    @property
+    def folder(self) -> str:
+        return f"{self.group.name}/{self.program.folder}"
+
+    @property
+    def elf(self) -> str:
+        return f"{self.folder}/{self.program.name}.elf"
+
+    @cached_property
+    def _data(self) -> str:
+        """The folder of the source with model and inputs, which configurations share."""
+        return f"data-{_digest(self.program.data.encode())}"
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts of the generated files."""
+        return {
+            f"{self.folder}/{_CONFIG}": self.program.config,
+            f"{self._data}/{_DATA}": self.program.data,
+        }
+
+    @property
+    def targets(self) -> list[str]:
+        """The outputs that are asked for."""
+        secure = [f"{self.folder}/{name}" for name in (_SECURE, _MERGED)]
+        return [self.elf, *(secure if self.group.options.nonsecure else [])]
+
+    @property
+    def result(self) -> BuildResult:
+        path = self.group.setup.folder.path
+        further = path / self.folder if self.group.options.nonsecure else None
+        return BuildResult(path / self.elf, further)
+
+    @property
+    def parts(self) -> list[ManifestPart]:
+        """The part of the image, and those that no other image of the group has."""
+        listed = f"application-{self.program.application}"
+        names = f"{listed}/headers"
+        application = self.group.setup.samples / self.program.application / "src"
+        data = f"{self.group.name}/{self._data}"
+        source = f"{self._data}/{_DATA}"
+        return [
+            ManifestPart(listed, [Edge("list", [names], _folders(application))]),
+            ManifestPart(
+                data, _compiled(data, [source], maps=[_named(self._data)])
+            ),
+            ManifestPart(self.folder, self._edges(f"{data}/{Path(_DATA).stem}.o", names)),
+        ]
+
+    def _edges(self, data: str, names: str) -> list[Edge]:
+        group, runtime = self.group, self.group.setup.runtime
+        maps = [_named(self.folder), f"-I{self.folder}"]
+        sources = sources_of(self.program.application)
+        compiled = _compiled(self.folder, sources, maps=maps, needs=[names])
+        linked = [*(edge.outputs[0] for edge in compiled), data, group.archive]
+        scripts: list[Path | str] = [group.script, runtime / "sections.ld", _TOOLCHAIN]
+        if not group.options.nonsecure:
+            return [*compiled, _linked(self.folder, self.program.name, linked, scripts)]
+        secure = _secure_folder(group.options.chip)
+        linked.append(f"{secure}/{_GATEWAYS}")
+        copy = f"{self.folder}/{_SECURE}"
+        code = [paths.PACKAGE / name for name in ("build/secure_image.py", "elf/hexfile.py")]
+        return [
+            *compiled,
+            _linked(self.folder, self.program.name, linked, scripts),
+            Edge("copy", [copy], [f"{secure}/{_SECURE}"]),
+            Edge("merge", [f"{self.folder}/{_MERGED}"], [copy, self.elf], code),
+        ]
+
+
+def _secure_part(setup: _StandaloneSetup, chip: str) -> ManifestPart:
+    """The secure image of a chip, with an import library of its gateways.
+
+    It has no options: all non-secure images of a compiler for a chip share it. It does not use the
+    FPU, whose state is shared.
+    """
+    folder, own = _secure_folder(chip), setup.runtime / "secure"
+    shared = [setup.runtime / "soc" / name for name in _SHARED_WITH_SECURE]
+    compiled = _compiled(folder, [*sorted(own.glob("*.cc")), *shared])
+    objects = [edge.outputs[0] for edge in compiled]
+    needs: list[Path | str] = [own / "secure.ld", _TOOLCHAIN]
+    linked = _linked(folder, "secure", objects, needs, [_GATEWAYS])
+    include = [f"-I{path}" for path in (setup.runtime / "soc", own)]
+    flags = [*Toolchain.flags(BuildOptions(fpu=False, chip=chip)), "-mcmse", *include]
+    link = [*toolchain.LINK, f"-L{own}", f"-T{own / 'secure.ld'}", "-Wl,--cmse-implib",
+            f"-Wl,--out-implib={folder}/new/{_GATEWAYS}"]  # fmt: skip
+    variables = {"flags": _words(flags), "maps": _words(setup.maps), "link": _words(link)}
+    return ManifestPart(folder, [*compiled, linked], variables)
+
+
+def _secure_folder(chip: str) -> str:
+    return f"{chip}-secure"
+
+
+def _compiled(
+    folder: str,
+    sources: Sequence[Path | str],
+    *,
+    maps: Sequence[str] = (),
+    needs: Sequence[str] = (),
+    numbered: bool = False,
+) -> list[Edge]:
+    """A compilation of each source to an object in ``folder``."""
+    variables = {"maps": f"$maps {_words(maps)}"} if maps else {}
+    return [
+        Edge(
+            "cxx",
+            [f"{folder}/{f'{number:02}-' if numbered else ''}{Path(source).stem}.o"],
+            [source],
+            [*_NEEDED, *needs],
+            variables,
+        )
+        for number, source in enumerate(sources)
+    ]
+
+
+def _linked(
+    folder: str, name: str, inputs: Sequence[str], needs: Sequence[Path | str],
+    others: Sequence[str] = (),
+) -> Edge:  # fmt: skip
+    """A link to an ELF, with its map beside it."""
+    made = [f"{folder}/{one}" for one in (f"{name}.elf", f"{name}.map", *others)]
+    variables = {"dir": folder, "name": name, "made": " ".join(made)}
+    return Edge("link", made, inputs, needs, variables)
+
+
+def _failed(output: str, log: Path) -> BuildFailed:
+    """The error of a failed build; if a region overflows, its hint shows what is in the way."""
+    text, hint = error_text(output), f"full output: {log}"
+    maps = sorted(log.parent.glob("*/*/new/*.map"), key=lambda path: path.stat().st_mtime)
+    if overflows(text) and maps:
+        hint = f"{space_hint(maps[-1])}; {hint}"
+    return BuildFailed(text, hint=hint)
+
+
+def _named(folder: str) -> str:
+    return f"-ffile-prefix-map={folder}=generated"
+
+
+def _words(words: Iterable[str]) -> str:
+    """Arguments of a command, as a value of ninja's."""
+    return literal(shlex.join(words))
+
+
+def _word(word: object) -> str:
+    return _words([str(word)])
+
+
+def _folders(top: Path) -> list[Path]:
+    """A folder and all below it."""
+    return sorted(Path(folder) for folder, _, _ in os.walk(top))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def flatc_schema(schema: Path) -> str:
@@ -265,3 +474,16 @@ def flatc_schema(schema: Path) -> str:
     assert placeholder, f"{schema} lacks the line for the operators"
     rest = after.partition("\n")[2]
     return f"{before}enum BuiltinOperator : int32 {{\n{members}}}\n{rest}"
+
+
+def memory_script(chip: ChipTable, taken: Mapping[str, int]) -> str:
+    """The linker script of the standalone runtime, with flash and RAM of ``chip``.
+
+    ``taken`` is the number of bytes at the start of "flash" and "ram" that another image uses.
+    """
+    lines = [f"/* Generated from platforms/chips/{chip.key}.toml. */", "MEMORY", "{"]
+    for name, rights in (("flash", "rx"), ("ram", "rwx")):
+        area, start = chip.area(name), taken.get(name, 0)
+        place = f"ORIGIN = {area.origin + start:#010x}, LENGTH = {area.size - start:#x}"
+        lines.append(f"  {name.upper()} ({rights}) : {place}")
+    return "\n".join([*lines, "}", "", "INCLUDE sections.ld", ""])

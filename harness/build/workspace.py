@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,6 @@ from pathlib import Path
 from harness.base import files, paths
 from harness.base.errors import EnvironmentMissing
 from harness.build import board_names
-from harness.build.inputs import digest
 from harness.build.toolchain import VARIABLES
 
 #: Environment variables that Zephyr's CMake and Kconfig files, CMake and west read.
@@ -49,8 +49,9 @@ class Workspace:
         These need separate build trees, because CMake caches their values.
         """
         major, minor = self.version
-        parts = [str(self.base.resolve()), self.release, *self.settings]
-        return f"zephyr{major}.{minor}-{digest(*parts)[:8]}"
+        parts = "\0".join((str(self.base.resolve()), self.release, *self.settings))
+        key = hashlib.sha256(parts.encode()).hexdigest()[:8]
+        return f"zephyr{major}.{minor}-{key}"
 
     def board(self, name: str) -> str:
         """The board's name in this release of Zephyr."""

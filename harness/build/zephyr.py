@@ -1,36 +1,42 @@
-"""The Zephyr builder: runs ``west build`` in a workspace.
+"""The Zephyr builder: `west build` as a command of ninja's, one build tree for each application.
 
-Images consist of Zephyr, tflite-micro and the sample sources of the standalone build. An
-application has one build tree for all its samples and resolver configurations, which differ in
-generated files only: another configuration compiles the few files that include them, and links.
+All samples and resolver configurations of an application share its tree: they differ in generated
+files only, so another configuration compiles the few files that include them, and links. What makes
+an image is copied out of the tree. Ninja runs this module as a program for each image.
 """
 
 from __future__ import annotations
 
-import fcntl
+import argparse
+import hashlib
 import json
+import os
 import re
+import shlex
 import shutil
 import sys
-import threading
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base import files, paths, process
-from harness.base.errors import BuildFailed, ProgramTimedOut, UsageError
+from harness.base.errors import BuildFailed, HilError, ProgramTimedOut, UsageError
 from harness.base.platforms import DEFAULT_BOARD
-from harness.build import board_names, ninja
-from harness.build.cache import locked
-from harness.build.configurations import load
+from harness.build import board_names, toolchain
 from harness.build.first_error import first_error, overflows, space_hint
-from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
+from harness.build.generated import Sample
+from harness.build.ninja import (
+    Edge,
+    ManifestPart,
+    NinjaFolder,
+    first_line,
+    literal,
+    program,
+    python,
+    record,
+)
 from harness.build.options import KERNEL_VARIANTS, BuildResult
-from harness.build.parallel import parallel_map
-from harness.build.toolchain import search_of
-from harness.build.variants import Sample
+from harness.build.table import load
 from harness.build.workspace import Workspace, find_workspace
 from harness.elf.build_folder import BuildFolder
 
@@ -49,10 +55,8 @@ _KEPT = (
 _KEPT_OF_SYSBUILD = ("domains.yaml", "merged.hex")
 
 _COMPILER = re.compile(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", re.MULTILINE)
-_LOADED = re.compile(r"^LOAD (/.+)$", re.MULTILINE)
-
 _BUILD_SECONDS = 1800.0
-_COMPILER_SECONDS = 60.0
+_QUERY_SECONDS = 60.0
 #: Kconfig's warning about a selected option of a missing module.
 _LACKING = re.compile(
     r"^warning: (\w+) \(defined at .+\) has direct dependencies 0\b", re.MULTILINE
@@ -77,6 +81,15 @@ _CAUSES = {
 }
 
 
+#: The file that an image's command writes; it names the ELF of the application.
+_IMAGE = "image"
+#: A name that no file has: an input that runs the command of an image each time.
+_ALWAYS = "always"
+_COMPILER_RECORD, _COMPILER_MEMO = "compiler", "compiler.json"
+#: The output of the last run of west.
+_LOG = "west.log"
+
+
 def build_zephyr(
     sample: str,
     configuration: str = "exact",
@@ -85,30 +98,44 @@ def build_zephyr(
     fragments: Sequence[str] = (),
     workspace: Workspace | None = None,
 ) -> BuildResult:
-    """Builds a sample in a configuration with Zephyr and tflite-micro.
+    """Builds a sample in a configuration with Zephyr and tflite-micro, or finds it built.
 
     Raises UsageError for an unknown name, EnvironmentMissing without a workspace, BuildFailed with
     the first error of west, CMake, Kconfig, the compiler or the linker.
     """
-    variant = load().variant(sample, configuration, "tflm")
+    pairs = [(sample, configuration)]
+    return build_many(pairs, board=board, fragments=fragments, workspace=workspace)[0]
+
+
+def build_many(
+    pairs: Sequence[tuple[str, str]],
+    *,
+    board: str = ZEPHYR_BOARDS[0],
+    fragments: Sequence[str] = (),
+    workspace: Workspace | None = None,
+) -> list[BuildResult]:
+    """Builds (sample, configuration) pairs as :func:`build_zephyr`; the results are in order."""
+    table = load()
+    samples = [table.variant(*pair, "tflm").sample for pair in pairs]
     _check_known("board", board, ZEPHYR_BOARDS)
     for fragment in fragments:
         _check_known("kernel variant", fragment, KERNEL_VARIANTS)
-    started = time.monotonic()
-    tree = _BuildTree(
-        workspace or find_workspace(), variant.sample, configuration, board, tuple(fragments)
-    )  # fmt: skip
-    tree.folder.mkdir(parents=True, exist_ok=True)
-    with locked(tree.folder, fcntl.LOCK_EX):  # against builds of other configurations
-        cached = tree.is_kept()
-        if not cached:
-            parallel_map(_BuildTree.build, [tree], jobs=1, stop=tree.stopped.set)
-    folder = BuildFolder(tree.result)
-    elf = folder.application
-    assert elf is not None
-    return BuildResult(
-        elf, cached, time.monotonic() - started, folder.path if folder.flashed else None
-    )
+    setup = _ZephyrSetup(workspace or find_workspace())
+    images = [
+        _ZephyrImage(
+            _ApplicationTree(setup, sample.application, board, tuple(fragments)), sample, name
+        )
+        for sample, (_, name) in zip(samples, pairs, strict=True)
+    ]
+    folder = setup.folder
+    with folder.locked():
+        for tree in set(trees):
+            tree.remove_if_the_compiler_changed()
+        parts = {part.folder: part for image in images for part in image.parts}
+        folder.build(
+            list(parts.values()), [image.output for image in images], sources={}, failed=_failed
+        )
+    return [image.result for image in images]
 
 
 def _check_known(what: str, name: str, names: Sequence[str]) -> None:
@@ -117,178 +144,232 @@ def _check_known(what: str, name: str, names: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _BuildTree:
-    """The build tree of an application for a board, with the results beside it.
-
-    The names of sample and configuration are in files that only the commands for generated sources
-    depend on (``zephyr_samples/common/tflm_hil.cmake``).
-    """
+class _ZephyrSetup:
+    """A workspace with the samples that are built in it, and their build folder."""
 
     workspace: Workspace
-    sample: Sample
-    configuration: str
+
+    @property
+    def folder(self) -> NinjaFolder:
+        """Another copy of the samples, and another user, have another folder."""
+        places = f"{paths.samples().resolve()}\n{os.getuid()}"
+        key = hashlib.sha256(places.encode()).hexdigest()[:8]
+        return NinjaFolder(paths.cache() / "zephyr" / f"{self.workspace.key}-{key}", self._rules)
+
+    @property
+    def _rules(self) -> str:
+        return "\n".join(
+            [
+                first_line(paths.samples(), self.workspace.base),
+                "ninja_required_version = 1.11",
+                "pool west",
+                "  depth = 1",
+                "rule west",
+                f"  command = {python('harness.build.zephyr')} $arguments",
+                "  description = west build $image",
+                "  depfile = $out.d",
+                "  deps = gcc",
+                "  pool = west",
+                "",
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class _ApplicationTree:
+    """The build tree of an application for a board."""
+
+    setup: _ZephyrSetup
+    application: str
     board: str
     fragments: tuple[str, ...]
-    stopped: threading.Event = field(default_factory=threading.Event)
 
     @property
-    def folder(self) -> Path:
-        parts = (
-            self.sample.application,
-            self.board.replace("/", "_"),
-            *self.fragments,
-            self.workspace.key,
-            digest(str(self.source.resolve()))[:8],  # another checkout has other files
-        )
-        return paths.cache() / "zephyr" / "-".join(parts)
-
-    @property
-    def source(self) -> Path:
-        """The folder of the application."""
-        return paths.samples() / self.sample.application
+    def name(self) -> str:
+        """The name of its folder."""
+        return "-".join((self.application, self.board.replace("/", "_"), *self.fragments))
 
     @property
     def path(self) -> Path:
-        return self.folder / "build"
+        """The folder of the tree and of the images that are kept."""
+        return self.setup.folder.path / self.name
 
     @property
-    def result(self) -> Path:
-        """The folder of the image that is kept."""
-        return self.folder / f"{self.sample.name}-{self.configuration}"
-
-    def is_kept(self) -> bool:
-        """True if the image exists and its inputs have not changed."""
-        try:
-            document = json.loads(self._record.read_bytes())
-            record = InputRecord(document["files"], document["absent"])
-            same = document["key"] == self._key
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
-        kept = BuildFolder(self.result).application
-        return same and kept is not None and record.current(Roots({}), Contents()) is not None
-
-    def build(self) -> None:
-        """Updates the build tree, and copies the image's files."""
-        begun = time.time_ns()
-        arguments = json.dumps(self._cmake_arguments)
-        # CMake's cache would keep the values of removed arguments.
-        if not _same_compiler(self._compiler) or self._configured_with() not in (None, arguments):
-            shutil.rmtree(self.path, ignore_errors=True)
-        for name, value in self._choices.items():
-            _write_changed(self.folder / name, f"{value}\n".encode())
-        log = self.result.with_suffix(".log")
-        # Configured separately, because it takes longer than building a configuration.
-        if not files.is_folder(self.path) or self._configured_with() != arguments:
-            self._configured.unlink(missing_ok=True)
-            self._run_west(log, ("--cmake-only",), self._cmake_arguments)
-            # Recorded before compiling, so that an interrupted build can be resumed.
-            _record_compiler(self.path, self._compiler, self.stopped)
-            _write_changed(self._configured, arguments.encode())
-        self._run_west(log)
-        _record_compiler(self.path, self._compiler, self.stopped)
-        self._keep()
-        self._write_record(begun)
-
-    def _keep(self) -> None:
-        """Copies the image's files out of the tree, which later builds change."""
-        elf = BuildFolder(self.path).application
-        if elf is None:
-            raise BuildFailed(f"west build left no zephyr.elf in {self.path}")
-        self._record.unlink(missing_ok=True)
-        for name in (*_KEPT_OF_SYSBUILD, *_KEPT, *(f"*/{name}" for name in _KEPT)):
-            for path in self.path.glob(name):
-                target = self.result / path.relative_to(self.path)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _write_changed(target, path.read_bytes())
-
-    def _write_record(self, begun: int) -> None:
-        """Writes the record of the image's inputs, if ninja can list all of them.
-
-        It cannot for the separate builds of sysbuild and TF-M. No record is written either if a
-        file changed after ``begun`` (ns), since it may have been read before the change.
-        """
-        if files.exists(self.path / "domains.yaml") or files.exists(self.path / "tfm"):
-            return
-
-        def run(words: Sequence[object]) -> str:
-            done = process.run(
-                [str(word) for word in words], folder=self.path, seconds=_COMPILER_SECONDS,
-                check=False, split=True, stopped=self.stopped,
-            )  # fmt: skip
-            return done.output if done.code == 0 and not done.cut else ""
-
-        read = ninja.inputs_of("zephyr/zephyr.elf", self.path, run)
-        young = any(Path(path).stat().st_ctime_ns > begun for path in read.files
-                    if not path.startswith(f"{self.folder}/"))  # fmt: skip
-        if young or not read.files:
-            return
-        compiler = json.loads(self._compiler.read_bytes())
-        record = InputRecord.of(read, Roots({}, [self.folder]), Contents())
-        document = {
-            "key": self._key,
-            "files": {**record.files, **compiler["files"]},
-            "absent": compiler["absent"],
-        }
-        files.write(self._record, json.dumps(document))
-
-    @property
-    def _record(self) -> Path:
-        return self.result.with_suffix(".json")
-
-    @property
-    def _key(self) -> str:
-        """A hash of the inputs of a build besides files and compiler."""
-        return digest(json.dumps(self._cmake_arguments), *self.sample.sources)
-
-    @property
-    def _compiler(self) -> Path:
-        return self.folder / "compiler.json"
-
-    @property
-    def _choices(self) -> dict[str, str]:
-        """The files that select sample and configuration: name -> content."""
-        return {"sample": self.sample.name, "resolver": self.configuration}
-
-    @property
-    def _configured(self) -> Path:
-        """The file with the arguments of the last complete CMake run."""
-        return self.folder / "arguments.json"
-
-    def _configured_with(self) -> str | None:
-        """The arguments of the last CMake run; None if it was not complete."""
-        with suppress(OSError):
-            return self._configured.read_text()
-        return None
-
-    @property
-    def _cmake_arguments(self) -> list[str]:
-        arguments = [f"-DTFLM_HIL_{name.upper()}=@{self.folder / name}" for name in self._choices]
+    def arguments(self) -> list[str]:
+        """The arguments of the program for all images of the tree."""
+        workspace = self.setup.workspace
+        words = [str(self.path), str(workspace.base), workspace.board(self.board),
+                 str(paths.samples() / self.application)]  # fmt: skip
         if self.fragments:
             folder = paths.samples() / "common"
             fragments = ";".join(str(folder / f"{name}.conf") for name in self.fragments)
-            arguments.append(f"-D{self.workspace.fragment_option}={fragments}")
-        return arguments
+            words.append(f"-D{workspace.fragment_option}={fragments}")
+        return words
 
-    def _run_west(self, log: Path, options: Sequence[str] = (), cmake: Sequence[str] = ()) -> None:
+    def remove_if_the_compiler_changed(self) -> None:
+        """Ninja sees changed sources, but not a compiler that was replaced by an older file."""
+        compiler, known = _compiler_of(self.path / "build"), self.path / _COMPILER_RECORD
+        if compiler is None or not files.is_file(known):
+            return
+        identity = toolchain.identity(compiler, [], self.path / _COMPILER_MEMO)
+        if known.read_text(encoding="utf-8") != identity:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _ZephyrImage:
+    """A sample in a configuration, copied out of the tree."""
+
+    tree: _ApplicationTree
+    sample: Sample
+    configuration: str
+
+    @property
+    def folder(self) -> str:
+        return f"{self.tree.name}/{self.sample.name}-{self.configuration}"
+
+    @property
+    def output(self) -> str:
+        return f"{self.folder}/{_IMAGE}"
+
+    @property
+    def parts(self) -> list[ManifestPart]:
+        names = [f"--sample={self.sample.name}", f"--configuration={self.configuration}"]
+        variables = {
+            "arguments": literal(shlex.join([self.output, *names, "--", *self.tree.arguments])),
+            "image": self.folder,
+        }
+        return [
+            ManifestPart(self.tree.name, []),
+            ManifestPart(self.folder, [Edge("west", [self.output], [], [], variables)]),
+        ]
+
+    @property
+    def result(self) -> BuildResult:
+        folder = BuildFolder(self.tree.setup.folder.path / self.folder)
+        assert folder.application is not None
+        return BuildResult(folder.application, folder.path if folder.flashed else None)
+
+
+def main() -> None:
+    """Brings the tree up to date with `west build`, and copies the files of one image out of it."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("output", type=Path, help="a file in the folder of the image")
+    parser.add_argument("--sample", required=True)
+    parser.add_argument("--configuration", required=True)
+    parser.add_argument("tree", type=Path, help="the folder of the tree")
+    parser.add_argument("base", type=Path, help="Zephyr's repository")
+    parser.add_argument("board")
+    parser.add_argument("source", type=Path, help="the folder of the application")
+    parser.add_argument("cmake", nargs="*", help="further arguments for CMake")
+    options = parser.parse_args()
+    build = _WestBuild(options.tree, options.base, options.board, options.source, options.cmake)
+    build.update({"sample": options.sample, "resolver": options.configuration})
+    build.keep(options.output)
+
+
+@dataclass(frozen=True)
+class _WestBuild:
+    """A run of `west build` in the tree ``folder / "build"``."""
+
+    folder: Path
+    base: Path
+    board: str
+    source: Path
+    cmake: Sequence[str]
+
+    @property
+    def tree(self) -> Path:
+        return self.folder / "build"
+
+    def update(self, choices: dict[str, str]) -> None:
+        """Configures the tree if need be, and builds it for ``choices`` of names.
+
+        The names are in files that only the commands for generated sources depend on
+        (``zephyr_samples/common/tflm_hil.cmake``).
+        """
+        paths_of = {name: self.folder / name for name in choices}
+        for name, path in paths_of.items():
+            _write_changed(path, f"{choices[name]}\n".encode())
+        named = [f"-DTFLM_HIL_{name.upper()}=@{path}" for name, path in paths_of.items()]
+        arguments = [*named, *self.cmake]
+        # Configured separately, because it takes longer than building a configuration.
+        configured = self.folder / "arguments.json"
+        before = configured.read_text() if files.is_file(configured) else None
+        if before is not None and before != json.dumps(arguments):
+            # CMake's cache would keep the values of removed arguments.
+            shutil.rmtree(self.tree, ignore_errors=True)
+        if not files.is_folder(self.tree) or before != json.dumps(arguments):
+            configured.unlink(missing_ok=True)
+            self._west(("--cmake-only",), arguments)
+            _write_changed(configured, json.dumps(arguments).encode())
+        self._west()
+
+    def _west(self, options: Sequence[str] = (), cmake: Sequence[str] = ()) -> None:
         command = [
             sys.executable, "-m", "west", "build", *options, "--pristine", "auto",
-            "--board", self.workspace.board(self.board), "--build-dir", str(self.path),
+            "--board", self.board, "--build-dir", str(self.tree),
             str(self.source), *(("--", *cmake) if cmake else ()),
         ]  # fmt: skip
-        try:
-            done = process.run(
-                command, folder=self.workspace.base,
-                environment={"ZEPHYR_BASE": str(self.workspace.base)},
-                seconds=_BUILD_SECONDS, check=False, stopped=self.stopped,
-            )  # fmt: skip
-        except ProgramTimedOut as error:
-            raise BuildFailed(
-                f"west build took more than {_BUILD_SECONDS:.0f} s",
-                hint="build again: compiled files are reused",
-            ) from error
-        files.write(log, done.output)
+        environment = {"ZEPHYR_BASE": str(self.base)}
+        done = process.run(
+            command, folder=self.base, environment=environment, seconds=_BUILD_SECONDS, check=False
+        )
+        print(done.output, end="", flush=True)
+        files.write(self.folder / _LOG, done.output)
         if done.code != 0:
-            raise _failure(done.output, log, self.path)
+            sys.exit(done.code)
+
+    def keep(self, output: Path) -> None:
+        """Copies the image's files out of the tree, which later builds change, beside ``output``.
+
+        Records their digests, what ninja is to watch, and the compiler.
+        """
+        elf = BuildFolder(self.tree).application
+        if elf is None:
+            sys.exit(f"error: west build left no zephyr.elf in {self.tree}")
+        result, kept = output.parent, []
+        _write_changed(result / _LOG, (self.folder / _LOG).read_bytes())
+        for name in (*_KEPT_OF_SYSBUILD, *_KEPT, *(f"*/{name}" for name in _KEPT)):
+            for path in self.tree.glob(name):
+                target = result / path.relative_to(self.tree)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _write_changed(target, path.read_bytes())
+                kept.append(target)
+        files.write(output, f"{elf.relative_to(self.tree)}\n")
+        record(output, [output, *kept])
+        inputs = (re.sub(r"([ #])", r"\\\1", name).replace("$", "$$") for name in self._inputs())
+        files.write(Path(f"{output}.d"), f"{output}: {' '.join(sorted(inputs))}\n")
+        compiler = _compiler_of(self.tree)
+        if compiler is not None:
+            identity = toolchain.identity(compiler, [], self.folder / _COMPILER_MEMO)
+            files.write(self.folder / _COMPILER_RECORD, identity)
+
+    def _inputs(self) -> set[str]:
+        """The files outside the tree that the image depends on.
+
+        These are the inputs of all its build steps, the headers that compilers read, and the files
+        that CMake read. Ninja does not know those of sysbuild's and TF-M's builds: such an image is
+        built each time.
+        """
+        named: set[str] = set()
+        for query in (("inputs", "zephyr/zephyr.elf"), ("deps",), ("query", "build.ninja")):
+            command = [program(), "-C", str(self.tree), "-t", *query]
+            done = process.run(command, seconds=_QUERY_SECONDS, check=False, split=True)
+            if done.code != 0 or done.cut:
+                return {_ALWAYS}
+            lines = done.output.splitlines()
+            if query[0] != "inputs":  # headings are not indented, kinds of inputs are marked
+                lines = [line.strip().lstrip("| ") for line in lines if line.startswith("    ")]
+            named.update(lines)
+        if files.exists(self.tree / "domains.yaml") or files.exists(self.tree / "tfm"):
+            return {_ALWAYS}
+        found = (self.tree / name for name in named)
+        return {
+            str(path)
+            for path in found
+            if not path.is_relative_to(self.folder) and files.is_file(path)
+        } or {_ALWAYS}
 
 
 def _write_changed(path: Path, content: bytes) -> None:
@@ -297,38 +378,14 @@ def _write_changed(path: Path, content: bytes) -> None:
         files.write(path, content)
 
 
-def _same_compiler(record: Path) -> bool:
-    """True if no file of the compiler in ``record`` has changed.
-
-    Ninja detects changed sources, but not a changed compiler.
-    """
-    try:
-        kept = InputRecord(**json.loads(record.read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return False
-    return kept.current(Roots({}), Contents()) is not None
+def _compiler_of(tree: Path) -> Path | None:
+    """The compiler that CMake found for a build tree."""
+    settings = tree / "CMakeCache.txt"
+    found = _COMPILER.search(settings.read_text()) if files.is_file(settings) else None
+    return Path(found[1]) if found else None
 
 
-def _record_compiler(tree: Path, record: Path, stopped: threading.Event) -> None:
-    """Records the files of the compiler that CMake found, and of the libraries linked so far."""
-
-    def run(words: Sequence[object]) -> str:
-        done = process.run(
-            [str(word) for word in words], folder=tree, seconds=_COMPILER_SECONDS,
-            environment={"LC_ALL": "C"}, check=False, split=True, stopped=stopped,
-        )  # fmt: skip
-        return done.output + done.errors
-
-    settings, map_file = tree / "CMakeCache.txt", tree / "zephyr" / "zephyr.map"
-    compiler = _COMPILER.search(settings.read_text() if files.is_file(settings) else "")
-    if compiler is None:
-        return
-    libraries = _LOADED.findall(map_file.read_text() if files.is_file(map_file) else "")
-    inputs = Inputs.of(search_of(Path(compiler[1]), (), run).inputs, Inputs(frozenset(libraries)))
-    files.write(record, InputRecord.of(inputs, Roots({}, [tree]), Contents()).to_json())
-
-
-def _failure(output: str, log: Path, tree: Path) -> BuildFailed:
+def _failed(output: str, log: Path) -> BuildFailed:
     """The error of a failed build: its first error, and a hint with remedy and log file."""
     lacking = _LACKING.search(output)
     if lacking and lacking[1] in _MODULES:
@@ -340,10 +397,19 @@ def _failure(output: str, log: Path, tree: Path) -> BuildFailed:
     full = f"full output: {log}"
     if known is None:
         error = first_error(output)
-        maps = sorted((tree / "zephyr").glob("*.map"), key=lambda path: path.stat().st_mtime)
+        maps = sorted(log.parent.glob("*/build/zephyr/*.map"), key=lambda one: one.stat().st_mtime)
         if overflows(error) and maps:  # zephyr_pre0.map, of the first of several links
             full = f"{space_hint(maps[-1])}; {full}"
         return BuildFailed(f"west build failed: {error}", hint=full)
     text, remedy = known
     line = next(line for line in output.splitlines() if text in line)
     return BuildFailed(f"west build failed: {line.strip()}", hint=f"{remedy}; {full}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ProgramTimedOut as error:
+        sys.exit(f"error: {error.reason}; build again: compiled files are reused")
+    except HilError as error:
+        sys.exit(f"error: {error}")

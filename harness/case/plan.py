@@ -17,7 +17,7 @@ from harness.base.platforms import chip_called
 from harness.base.secrets import redacted
 from harness.base.tables import plain
 from harness.base.text import short
-from harness.build.configurations import ALL, load
+from harness.build.table import ALL, load
 from harness.case.case import Case
 from harness.case.overlay import CaseLayer, LayerKind, NamedLayers, Overlay, environment
 from harness.case.subject import Subject

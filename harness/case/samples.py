@@ -11,8 +11,8 @@ from harness.base import paths
 from harness.base.errors import UsageError
 from harness.build import generated
 from harness.build.builders import build_one, runtime_of
-from harness.build.configurations import load
-from harness.build.variants import Sample, Table, Variant
+from harness.build.generated import Sample, Variant
+from harness.build.table import Table, inputs_of, load
 from harness.case.case import Case
 from harness.elf import Image
 
@@ -31,9 +31,11 @@ def sample_values(
 
     Raises :class:`UsageError` for an unknown sample, configuration or builder.
     """
-    variant = (table or load()).variant(sample, resolver, runtime_of(builder))
+    table = table or load()
+    variant = table.variant(sample, resolver, runtime_of(builder))
+    expect = table.expected(variant)
     model = paths.models() / variant.sample.model
-    values = {"resolver": resolver, "builder": builder, "model": model, "expect": variant.expect}
+    values = {"resolver": resolver, "builder": builder, "model": model, "expect": expect}
     if not variant.console:
         return {**values, "inferences": variant.sample.inferences, "timeout": 20.0}
     vectors, rows = _vectors(variant.sample), variant.sample.rows
@@ -75,10 +77,11 @@ def as_built(case: Case, image: Image) -> Case:
     variant = variant_of(case, image)
     if variant is None or not variant.refused:
         return case
-    table = load().variant(case.sample, case.resolver, variant.runtime)
-    if case.expect != table.expect:
+    table = load()
+    usual = table.variant(case.sample, case.resolver, variant.runtime)
+    if case.expect != table.expected(usual):
         return case
-    return replace(case, expect=variant.expect, inputs=None, vectors=None)
+    return replace(case, expect=table.expected(variant), inputs=None, vectors=None)
 
 
 def variant_of(case: Case, image: Image | None) -> Variant | None:
@@ -103,7 +106,7 @@ def variant_of(case: Case, image: Image | None) -> Variant | None:
 def build_id(variant: Variant, case: Case) -> str:
     """The identifier that the generated header gives the image."""
     models = paths.models()
-    inputs = generated.inputs_of(variant.sample, models)
+    inputs = inputs_of(variant.sample)
     model = case.built_with.model or models / variant.sample.model
     header = generated.config_header(variant, model.read_bytes(), inputs)
     definition = _BUILD.search(header)

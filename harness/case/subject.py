@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.base import files, paths
 from harness.base.errors import UsageError
 from harness.base.text import short
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.elf import combined
 
 #: Name of the case file in a folder that is given as one.

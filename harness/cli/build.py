@@ -7,8 +7,8 @@ import click
 from harness.base import logs, numbers
 from harness.base.errors import UsageError
 from harness.build.builders import build_all, build_one
-from harness.build.configurations import ALL, load
 from harness.build.options import KERNEL_VARIANTS
+from harness.build.table import ALL, load
 from harness.build.zephyr import ZEPHYR_BOARDS
 from harness.cli.options import builder_options, chip_option, number_option
 from harness.cli.output import on_stderr

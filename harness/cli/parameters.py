@@ -149,13 +149,13 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # not generic in older
 
 
 def _samples() -> Iterable[str]:
-    from harness.build.configurations import load  # noqa: PLC0415 - only for completions
+    from harness.build.table import load  # noqa: PLC0415 - only for completions
 
     return load().samples
 
 
 def _configurations() -> Iterable[str]:
-    from harness.build.configurations import ALL, load  # noqa: PLC0415
+    from harness.build.table import ALL, load  # noqa: PLC0415
 
     return [*load().configurations, ALL]
 

@@ -17,7 +17,7 @@ from harness import __version__, targets
 from harness.base import logs
 from harness.base.errors import BuildFailed, CheckFailed, HilError
 from harness.build.builders import build_all, build_one
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.case import CaseResult, Verdict
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import console_of, folder_name

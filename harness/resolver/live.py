@@ -79,7 +79,8 @@ def read(
     part = with_interpreter(image)
     if is_compiled_model(part):
         return ResolverRun(None, why=COMPILED_MODEL)
-    reader = _RunReader(session, part, model)
+    beside = "" if part is image else f"{part.name}:"
+    reader = _RunReader(session, part, model, beside)
     try:
         return reader.read(_symbol(part, symbol) if symbol else ALLOCATE, seconds)
     except TargetLost as error:
@@ -105,8 +106,11 @@ def _symbol(image: Image, name: str) -> str:
 
 
 class _RunReader:
-    def __init__(self, session: Session, image: Image, model: Model | None) -> None:
+    def __init__(
+        self, session: Session, image: Image, model: Model | None, beside: str = ""
+    ) -> None:
         self.session, self.image, self.model = session, image, model
+        self._beside = beside  # before the names of symbols, if the session has another image first
         self.tables = Tables(session.memory, image)
         self.attempts = Registering(session, image, self.tables)
 
@@ -132,7 +136,8 @@ class _RunReader:
         """Run to each beginning of ``symbol`` until the interpreter has the model."""
         seen: dict[_Interpreter, ResolverRun] = {}
         limit = deadline
-        while (stop := self.session.run(SymbolReached(symbol), limit)) is Stop.CONDITION:
+        begins = SymbolReached(f"{self._beside}{symbol}")
+        while (stop := self.session.run(begins, limit)) is Stop.CONDITION:
             interpreter = self._interpreter(symbol)
             if symbol != ALLOCATE or interpreter is None or self._has_model(interpreter):
                 return self._live(interpreter)

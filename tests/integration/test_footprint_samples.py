@@ -12,7 +12,7 @@ import pytest
 from harness import footprint
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.build.builders import build_all, build_one
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.elf import Image
 from harness.footprint.compare import compare
 from harness.footprint.measure import measure

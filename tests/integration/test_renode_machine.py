@@ -17,7 +17,7 @@ from firmwares import build  # noqa: F401
 from harness.base import paths
 from harness.base.errors import TargetLost
 from harness.base.findings import Kind
-from harness.build import configurations
+from harness.build import table
 from harness.build.standalone import build_standalone
 from harness.case import Case, run_case
 from harness.elf import Image
@@ -142,7 +142,7 @@ def test_a_core_that_sleeps_for_good_is_idle_on_both_targets(server, image):
     assert stops["renode"] is stops["simulator"] is Stop.IDLE
 
 
-@pytest.mark.parametrize("sample", configurations.load().samples)
+@pytest.mark.parametrize("sample", table.load().samples)
 def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     needs.require("arm-none-eabi-gcc", "flatc")
     firmware = Image.from_elf(build_standalone(sample, "exact").elf)

@@ -8,7 +8,7 @@ import time
 import needs
 import pytest
 
-from harness.build import configurations
+from harness.build import table
 from harness.build.standalone import build_standalone
 from harness.case import crosscheck
 from harness.elf import Image
@@ -17,9 +17,7 @@ from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached, open_ta
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
 INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
 TICKS, STEPS = 16, 20_000
-PAIRS = [
-    (sample.name, configuration.name) for sample, configuration in configurations.load().pairs()
-]
+PAIRS = [(sample.name, configuration.name) for sample, configuration in table.load().pairs()]
 
 
 def image(sample: str, configuration: str) -> Image:

@@ -3,6 +3,7 @@ held against the reference."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,10 @@ import pytest
 
 from harness import resolver
 from harness.base import paths
-from harness.build import generated, standalone
-from harness.build.configurations import load
+from harness.build import generated
 from harness.build.options import BuildOptions
-from harness.build.variants import Variant
+from harness.build.standalone import build_programs, program_of
+from harness.build.table import load
 from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
 from harness.elf import Image
@@ -25,28 +26,25 @@ Build = Callable[[str, list[str]], Path]
 
 
 @pytest.fixture
-def build(monkeypatch: pytest.MonkeyPatch) -> Build:
+def build() -> Build:
     """Build a sample whose registration is what `resolver generate` writes for some models."""
     table = load()
-    own_header = generated.config_header
 
     def with_models(sample: str, names: list[str]) -> Path:
+        needs.require("arm-none-eabi-gcc", "flatc")
         models = [Model.from_file(paths.models() / name) for name in names]
         text = resolver.generate(models, namespace="hil")
         needed = {name for model in models for name in model.operator_names}
-
-        def header(variant: Variant, model: bytes, inputs: generated.BuiltinInputs | None) -> str:
-            table_s_own = "\n".join(generated._registration(variant))
-            whole = own_header(variant, model, inputs)
-            assert table_s_own in whole
-            return whole.replace(table_s_own, text)
-
-        monkeypatch.setattr(generated, "config_header", header)
         variant = table.variant(sample, "exact", "standalone")
         variant = replace(variant, slots=len(needed),
                           configuration=replace(variant.configuration, name="made"))  # fmt: skip
-        needs.require("arm-none-eabi-gcc", "flatc")
-        return standalone._Builder(table, BuildOptions()).build(variant).elf
+        program = program_of(variant, BuildOptions())
+        table_s_own = "\n".join(generated._registration(variant))
+        assert table_s_own in program.config
+        config = program.config.replace(table_s_own, text)
+        folder = f"made-{hashlib.sha256(config.encode()).hexdigest()[:8]}"
+        made = replace(program, folder=folder, config=config)
+        return build_programs([made], BuildOptions())[0].elf
 
     return with_models
 

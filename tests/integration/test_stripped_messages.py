@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.build.configurations import load
 from harness.build.options import BuildOptions
 from harness.build.standalone import build_standalone
+from harness.build.table import load
 from harness.case import CaseResult, Verdict, run_case
 from harness.case.samples import sample_case
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.cli import main
 
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")

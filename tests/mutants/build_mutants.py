@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
+import json
+import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from kept_images import kept
+from kept_images import keep, kept
 
 from harness.base import paths
-from harness.build import configurations, standalone
+from harness.build import generated, ninja
 from harness.build.generated import BuiltinInputs
-from harness.build.inputs import Inputs, digest
 from harness.build.options import BuildOptions
-from harness.build.variants import Variant
+from harness.build.standalone import ImageSource, build_programs, program_of
+from harness.build.table import load
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 COMPILER = "arm-none-eabi-gcc"
 _ARENA = 96 * 1024
-_HEADER = "tflm_hil_config.h"
 
 
 def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
@@ -35,81 +34,72 @@ def edited(source: Path, edits: Sequence[tuple[str, str]]) -> str:
     return text
 
 
-class MutantBuilder(standalone._Builder):
+class MutantBuilder:
     """Puts one object of its own before the archive, so that the linker takes that one.
 
-    ``source`` is compiled once, for all images that are linked with it; the object is kept.
+    ``source`` has the name of the file that it replaces. It is compiled once, for all images that
+    are linked with it; the object is kept.
     """
 
     def __init__(self, source: Path) -> None:
-        super().__init__(configurations.load(), BuildOptions())
         self._source = source
 
     def link_sample(self, sample: str, resolver: str, folder: Path) -> Path:
         """The ELF of a sample."""
-        variant = self._table.variant(sample, resolver, "standalone")
-        model = (paths.models() / variant.sample.model).read_bytes()
-        inputs = standalone.generated.inputs_of(variant.sample, paths.models())
-        return self._image(variant, model, inputs, folder)
+        variant = load().variant(sample, resolver, "standalone")
+        return self._linked(program_of(variant, BuildOptions()), folder)
 
     def link_model(self, model: bytes, inputs: Sequence[np.ndarray], folder: Path) -> Path:
         """The ELF that runs any model on ``inputs``, (runs, ...) each, with every operator."""
-        variant = self._table.variant("digits", "all", "standalone")
+        variant = load().variant("digits", "all", "standalone")
         runs = len(inputs[0])
         sample = replace(variant.sample, name="model", model="model.tflite", inferences=runs)
         rows = [b"".join(array[run].tobytes() for array in inputs) for run in range(runs)]
         data = BuiltinInputs(runs, len(rows[0]), b"".join(rows))
-        return self._image(replace(variant, sample=sample, arena=_ARENA), model, data, folder)
+        made = replace(variant, sample=sample, arena=_ARENA)
+        header = generated.config_header(made, model, data)
+        own = header.partition('TFLM_HIL_BUILD "')[2][:16]
+        source = generated.data_source(model, data)
+        return self._linked(
+            ImageSource(f"model-{own}", "model-all", "digits", header, source), folder
+        )
 
-    def _image(
-        self, variant: Variant, model: bytes, inputs: BuiltinInputs | None, folder: Path
-    ) -> Path:
-        header = standalone.generated.config_header(variant, model, inputs)
-        data = standalone.generated.data_source(model, inputs)
-        elf = folder / f"{variant.sample.name}-{variant.configuration.name}.elf"
-        self._link(folder, elf, variant, header, data)
-        return elf
+    def _linked(self, program: ImageSource, folder: Path) -> Path:
+        """The image of ``program``, linked again with the mutant."""
+        elf = build_programs([program], BuildOptions())[0].elf
+        top = elf.parents[2]
+        asked = [ninja.program(), "-t", "commands", "-s", str(elf.relative_to(top))]
+        told = subprocess.run(asked, cwd=top, capture_output=True, text=True, check=True).stdout
+        command = shlex.split(told.split(" && ")[1])
+        command[command.index("-o") + 1] = str(folder / elf.name)
+        archive = next(word for word in command if word.endswith("/runtime.a"))
+        command.insert(command.index(archive), str(self._mutant(top)))
+        command = [word for word in command if not word.startswith("-Wl,-Map=")]
+        subprocess.run(command, cwd=top, check=True)
+        return folder / elf.name
 
-    def _compile(
-        self, pairs: Sequence[tuple[Path, Path]], folder: Path, include: Sequence[Path],
-        jobs: int = 1,
-    ) -> Inputs:  # fmt: skip
-        """The sample's own sources, of which none is spoilt, are compiled once for all mutants."""
-        header = folder / _HEADER
-        if not header.exists():
-            return super()._compile(pairs, folder, include, jobs)
-        text = header.read_text(encoding="utf-8")
-        names = [str(source) for source, _ in pairs]
-
-        def fill(made: Path) -> Inputs:
-            (made / _HEADER).write_text(text, encoding="utf-8")
-            own = [(source, made / target.name) for source, target in pairs]
-            return super(MutantBuilder, self)._compile(own, made, [*self._include, made], jobs)
-
-        compiled = self._cache.make(digest("sample", self._compiler.key, text, *names), fill)
-        for _, target in pairs:
-            shutil.copy(compiled / target.name, target)
-        return Inputs()
-
-    def _data(self, text: str) -> Path:
-        joined = self._source.with_name("data_and_mutant.o")
-        linker = self._tools.compiler.with_name("arm-none-eabi-ld")  # beside the compiler
-        objects = [super()._data(text), self._mutant]
-        subprocess.run([linker, "-r", "-o", joined, *objects], check=True)
-        return joined
-
-    @cached_property
-    def _mutant(self) -> Path:
+    def _mutant(self, top: Path) -> Path:
+        """The object of the mutant, compiled as the file that it replaces."""
         name, text = self._source.name, self._source.read_text(encoding="utf-8")
+        entries = json.loads((top / "compile_commands.json").read_bytes())
+        entry = next(
+            one
+            for one in entries
+            if Path(one["file"]).name == name and one["output"].startswith("nrf9160/")
+        )
+        words = shlex.split(entry["command"].partition(" -MD ")[0])
+        command = [word for word in words if word != "-Werror" and not word.endswith("/ccache")]
 
-        def fill(made: Path) -> Inputs:
+        def make(made: Path) -> None:
             (made / name).write_text(text, encoding="utf-8")
-            flags = self._compiler.flags_with(self._names(made))
-            flags.remove("-Werror")
-            target = made / "mutant.o"
-            return Inputs(frozenset(self._tools.compile(made / name, target, flags, self._include)))
+            line = [*command, "-c", str(made / name), "-o", str(made / "mutant.o")]
+            subprocess.run(line, cwd=top, check=True)
 
-        return self._cache.make(digest("mutant", self._compiler.key, name, text), fill) / "mutant.o"
+        headers = sorted(path for path in paths.platforms().rglob("*.h"))
+        headers += sorted(paths.own_samples().rglob("*.h"))
+        return (
+            keep([*command, name, text, *(one.read_bytes() for one in headers)], make) / "mutant.o"
+        )
 
 
 def sample_mutant(

@@ -129,12 +129,13 @@ def test_only_one_module_spells_a_record():
     assert spelt == ["harness.uart.records"]
 
 
-#: What starts programs, and the modules that may. ``isolated`` is a script that becomes one.
+#: What starts programs, and the modules that may. ``isolated`` is a script that becomes one, and
+#: CMake runs ``generated`` with a Python that has the standard library only.
 STARTS = re.compile(
     r"subprocess(\..*)?|pty(\..*)?|asyncio\.create_subprocess_\w+"
     r"|os\.(system|popen|fork\w*|exec[lv]\w*|spawn\w*|posix_spawn\w*)"
 )
-STARTERS = {"harness.base.process", "harness.targets.renode.isolated"}
+STARTERS = {"harness.base.process", "harness.build.generated", "harness.targets.renode.isolated"}
 
 
 def starts_programs(module: str) -> bool:
@@ -148,7 +149,7 @@ def test_only_one_module_starts_programs():
 
 #: They raise PermissionError below a folder that may not be entered (before Python 3.14).
 ASKS = {"exists", "is_dir", "is_file"}
-ASKERS = {"harness.base.files", "harness.base.paths"}
+ASKERS = {"harness.base.files", "harness.base.paths", "harness.build.generated"}
 
 
 def test_only_one_module_asks_paths_whether_they_exist():

@@ -11,7 +11,7 @@ import pytest
 
 from harness.base import numbers, platforms, tables
 from harness.base.errors import UsageError
-from harness.build import configurations
+from harness.build import table
 from harness.case.case import Case
 from harness.studies.sweep import axes
 from harness.targets.board import lab
@@ -94,7 +94,7 @@ SCHEMAS = {
     "sweep": axes.Sweep,
     "chip table": platforms._ChipFile,
     "board table": platforms._BoardFile,
-    "sample table": configurations._Document,
+    "sample table": table._Document,
 }
 
 

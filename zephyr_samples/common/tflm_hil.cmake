@@ -17,14 +17,18 @@ foreach(choice ${TFLM_HIL_SAMPLE} ${TFLM_HIL_RESOLVER})
   endif()
 endforeach()
 
-function(tflm_hil_generate script out)
+# The generator is part of the Python package, which lies beside the samples in a checkout and around
+# them in an installed package. It needs the standard library only.
+find_file(TFLM_HIL_GENERATOR generated.py REQUIRED NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH PATHS
+          ${TFLM_HIL_COMMON}/../../harness/build ${TFLM_HIL_COMMON}/../../../build)
+
+function(tflm_hil_generate out)
   add_custom_command(
     OUTPUT ${out}
-    COMMAND ${PYTHON_EXECUTABLE} ${TFLM_HIL_COMMON}/${script} --sample ${TFLM_HIL_SAMPLE}
-            --out ${out} ${ARGN}
-    DEPENDS ${TFLM_HIL_COMMON}/${script} ${TFLM_HIL_COMMON}/generate.py
-            ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE} ${tflm_hil_revision}
-            ${tflm_hil_choices}
+    COMMAND ${PYTHON_EXECUTABLE} ${TFLM_HIL_GENERATOR} --samples ${TFLM_HIL_COMMON}/..
+            --sample ${TFLM_HIL_SAMPLE} ${ARGN} ${out}
+    DEPENDS ${TFLM_HIL_GENERATOR} ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE}
+            ${tflm_hil_revision} ${tflm_hil_choices}
     COMMENT "Generating ${out}"
     VERBATIM)
 endfunction()
@@ -41,10 +45,10 @@ set(tflm_hil_module ${ZEPHYR_TFLITE_MICRO_MODULE_DIR})
 if(EXISTS ${tflm_hil_module}/.git/HEAD)
   set(tflm_hil_revision ${tflm_hil_module}/.git/HEAD)
 endif()
-tflm_hil_generate(resolver_header.py ${tflm_hil_generated}/tflm_hil_config.h
+tflm_hil_generate(${tflm_hil_generated}/tflm_hil_config.h
                   --configuration ${TFLM_HIL_RESOLVER} --runtime tflm ${tflm_hil_model}
-                  --tflite-micro ${tflm_hil_module})
-tflm_hil_generate(model_array.py ${tflm_hil_generated}/tflm_hil_data.cc ${tflm_hil_model})
+                  --tflite-micro ${tflm_hil_module} --header)
+tflm_hil_generate(${tflm_hil_generated}/tflm_hil_data.cc ${tflm_hil_model} --data)
 
 file(GLOB tflm_hil_sources CONFIGURE_DEPENDS ${TFLM_HIL_COMMON}/src/*.cc)
 target_sources(app PRIVATE ${tflm_hil_sources} ${tflm_hil_generated}/tflm_hil_config.h

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness.base import paths
-from harness.build import generated
-from harness.build.variants import Sample
+from harness.build.generated import Sample
+from harness.build.table import inputs_of
 from harness.model import Model, Tensor
 
 _TWO_PI = np.float32(6.28318531)
@@ -26,7 +25,7 @@ def builtin_inputs(sample: Sample, model: Model | None) -> Sequence[Sequence[byt
 
 def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
     """Cut the rows of a test set into the model's inputs; a tensor of a short row is incomplete."""
-    test_set = generated.inputs_of(sample, paths.models())
+    test_set = inputs_of(sample)
     assert test_set is not None
     rows = []
     for number in range(sample.inferences):

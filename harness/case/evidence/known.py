@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from harness.base.findings import Finding, Kind
 from harness.base.platforms import DEFAULT_CHIP, chip_called
 from harness.build import board_names
-from harness.build.variants import Variant
+from harness.build.generated import Variant
+from harness.build.table import load
 from harness.case.case import Case
 from harness.case.evidence.builtin import builtin_inputs
 from harness.case.samples import build_id, variant_of
@@ -168,7 +169,7 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     yield Fact("boot", "build", (build_id(variant, case),), "the generated header")
     yield Fact("resolver", "name", (variant.configuration.name,), table)
     yield Fact("resolver", "declared", (variant.slots,), table)
-    expected = variant.expect
+    expected = load().expected(variant)
     if expected.registered is not None and expected.refused is not None:
         yield Fact("resolver", "registered", (expected.registered,), table)
         yield Fact("resolver", "refused", (expected.refused,), table)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.cli.options import json_option
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT

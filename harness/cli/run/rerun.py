@@ -12,7 +12,7 @@ import click
 from harness.base import files, paths
 from harness.base.errors import HilError
 from harness.base.text import count_of
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.case.plan import Plan
 from harness.case.subject import Subject
 from harness.elf.build_folder import BuildFolder
@@ -84,6 +84,5 @@ def _file(image: Path) -> Path:
 
 def _sources(sample: str) -> Iterator[Path]:
     samples = paths.samples()
-    folders = {samples / Path(source).parts[0] for source in load().sample(sample).sources}
-    for folder in sorted(folders):
+    for folder in (samples / load().sample(sample).application, samples / "common"):
         yield from (path for path in sorted(folder.rglob("*")) if files.is_file(path))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from harness.base import files, numbers, tables
 from harness.base.errors import UsageError
 from harness.build.builders import runtime_of
-from harness.build.configurations import load as load_table
+from harness.build.table import load as load_table
 from harness.case.case import builder_name, target_name
 from harness.case.subject import find_model
 from harness.targets.registry import DEFAULT

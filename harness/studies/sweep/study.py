@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 from harness.base import files, paths
 from harness.base.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import runtime_of
-from harness.build.cache import tree_digest
 from harness.build.options import BuildOptions
 from harness.case.accuracy import accuracy
 from harness.case.case import Case
@@ -37,10 +36,23 @@ def study_of(points: Sequence[SweepPoint]) -> Study:
     """The study of ``points``; sources of samples and runtime, and models, identify it."""
     parameters = {
         "points": [point.to_json() for point in points],
-        "sources": tree_digest([paths.samples(), paths.platforms()]),
+        "sources": sources_digest([paths.samples(), paths.platforms()]),
         "models": {name: _digest(name) for name in sorted({point.model for point in points})},
     }
     return Study(_performing, parameters, {}, len(points), 1)
+
+
+def sources_digest(folders: Iterable[Path]) -> str:
+    """A hash of all files in ``folders``, except temporary files of editors and Python."""
+    sha = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            leftover = path.name.startswith(".") or path.name.endswith("~")
+            if files.is_file(path) and not leftover and path.parent.name != "__pycache__":
+                data = path.read_bytes()
+                sha.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode())
+                sha.update(data)
+    return sha.hexdigest()[:32]
 
 
 def _digest(model: str) -> str:

@@ -12,12 +12,9 @@ import flatbuffers
 import needs
 import numpy as np
 import pytest
+from kept_images import compiler_version, keep
 from oracle import Oracle, request
 from runtime_headers import RUNTIME, include_folders
-
-from harness.base import paths
-from harness.build.cache import Cache, tree_digest
-from harness.build.inputs import digest
 
 HERE = Path(__file__).parent
 ARENA = 256 * 1024
@@ -170,10 +167,11 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     def fill(folder: Path) -> None:
         subprocess.run([*command, "-o", str(folder / "host_runner")], check=True)
 
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
     headers = (includes[-1] / "flatbuffers" / "base.h").read_bytes()  # it has their version
-    key = digest(version, *flags, tree_digest(includes), headers, runner.read_bytes())
-    return Host(Cache(paths.cache() / "build").make(key, fill) / "host_runner")
+    read = sorted(path for one in includes for path in one.rglob("*") if path.is_file())
+    texts = [path.read_bytes() for path in (runner, *read)]
+    key = [compiler_version(compiler), *flags, headers, *texts]
+    return Host(keep(key, fill) / "host_runner")
 
 
 @pytest.fixture(scope="session")

@@ -15,12 +15,12 @@ from elf_writer import MadeSection, write_elf
 from harness.base import paths
 from harness.base.expected import Expected
 from harness.base.findings import Kind
-from harness.build import configurations, generated
+from harness.build import generated, table
 from harness.case.evidence import known_of
 from harness.case.samples import as_built, sample_case
 from harness.elf import Image
 
-TABLE = configurations.load()
+TABLE = table.load()
 SAMPLE = replace(
     TABLE.samples["hello_world"],
     arena_minimum={"standalone": 640, "tflm@old": 1000, "tflm@new": 1100},
@@ -157,8 +157,8 @@ def test_cmake_s_script_takes_the_date_of_the_module_s_commit(tmp_path: Path, da
     resolver.write_text("TfLiteStatus AddFullyConnected(")
     git(module, "init", "-q", day=day)
     git(module, "commit", "-q", "--allow-empty", "-m", "a", day=day)
-    script = paths.samples() / "common" / "resolver_header.py"
-    arguments = ["--sample", "hello_world", "--configuration", "arena_fits", "--runtime", "tflm"]
-    command = [sys.executable, script, *arguments, "--out", out, "--tflite-micro", module]
+    arguments = ["--samples", paths.samples(), "--sample", "hello_world", "--header", out]
+    arguments += ["--configuration", "arena_fits", "--runtime", "tflm", "--tflite-micro", module]
+    command = [sys.executable, generated.__file__, *arguments]
     subprocess.run(command, check=True)
     assert f"#define TFLM_HIL_ARENA_BYTES {arena}\n" in out.read_text()

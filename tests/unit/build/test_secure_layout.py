@@ -9,7 +9,7 @@ import pytest
 
 from harness.base import paths, platforms
 from harness.base.platforms import ChipTable
-from harness.build import generated, secure_image
+from harness.build import standalone
 
 RUNTIME = paths.platforms() / "standalone"
 
@@ -33,7 +33,7 @@ def number(text: str) -> int:
 
 
 def generated_script(chip: ChipTable, taken: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    return regions(generated.memory_script(chip, taken))
+    return regions(standalone.memory_script(chip, taken))
 
 
 def test_the_secure_script_agrees_with_its_header():
@@ -55,9 +55,9 @@ def test_the_non_secure_image_has_all_the_rest_of_the_chip(name):
         constant("secure/layout.h", "kFlashSize"),
         constant("secure/layout.h", "kRamSize"),
     )
-    assert {"flash": flash, "ram": ram} == secure_image.TAKEN
+    assert {"flash": flash, "ram": ram} == standalone.TAKEN
     chip = platforms.chip_table(name)
-    assert generated_script(chip, secure_image.TAKEN) == {
+    assert generated_script(chip, standalone.TAKEN) == {
         "FLASH": (flash, chip.area("flash").size - flash),
         "RAM": (0x2000_0000 + ram, chip.area("ram").size - ram),
     }

@@ -9,7 +9,7 @@ import pytest
 from model_builder import Graph, T, build_graphs
 
 from harness.base import paths
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.case.evidence.builtin import builtin_inputs
 from harness.model import Model
 

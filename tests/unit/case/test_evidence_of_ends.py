@@ -11,7 +11,7 @@ from evidence_runs import BUILTIN, BYTES, MODEL, OWN, TABLE, found, kinds, messa
 
 from harness.base import paths
 from harness.base.findings import Kind
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.case.case import Case
 from harness.case.evidence import Known, Measured, known_of
 from harness.case.evidence.builtin import builtin_inputs

@@ -7,7 +7,7 @@ import pytest
 
 from harness.base import paths
 from harness.base.errors import UsageError
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.case.inputs import load_inputs
 from harness.case.plan import load_cases
 from harness.case.samples import sample_case

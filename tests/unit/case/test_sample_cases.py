@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.errors import UsageError
-from harness.build.configurations import load
+from harness.build.table import load
 from harness.case.samples import sample_case
 
 #: Instructions of one inference with tflite-micro's reference kernels, measured; images fed.

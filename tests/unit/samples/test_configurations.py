@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
-from harness.build.configurations import load
-from harness.build.variants import RUNTIMES, Addition, register
+from harness.build.generated import RUNTIMES, Addition
+from harness.build.standalone import sources_of
+from harness.build.table import load, register
 from harness.model import Model
 
 TABLE = load()
@@ -45,10 +45,8 @@ def test_a_sample_names_the_operators_of_its_model(sample) -> None:
 
 
 @pytest.mark.parametrize("sample", TABLE.samples.values(), ids=lambda one: one.name)
-def test_a_sample_has_sources_of_its_own_and_the_shared_ones(sample) -> None:
-    assert f"{sample.application}/src/main.cpp" in sample.sources
-    assert "common/src/record.cc" in sample.sources
-    assert all((paths.samples() / source).is_file() for source in sample.sources)
+def test_a_sample_s_application_has_sources_of_its_own(sample) -> None:
+    assert "main.cpp" in {path.name for path in sources_of(sample.application)}
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -58,11 +56,11 @@ def test_expected_resolver_findings_are_those_of_the_resolver(sample, configurat
     kept, refused = register(variant.additions, variant.slots, checked=variant.checked)
     announced = {
         (kind, subject)
-        for kind, subject in variant.expect.findings
+        for kind, subject in TABLE.expected(variant).findings
         if kind in (Kind.RESOLVER_TOO_SMALL, Kind.DUPLICATE_OPERATOR)
     }
     assert announced == {(str(kind), name) for kind, name in refused}
-    missing = {s for kind, s in variant.expect.findings if kind.startswith("missing_")}
+    missing = {s for kind, s in TABLE.expected(variant).findings if kind.startswith("missing_")}
     lacking = set(variant.sample.needed) - set(kept)
     stopped = variant.checked and refused
     assert missing <= lacking
@@ -72,20 +70,20 @@ def test_expected_resolver_findings_are_those_of_the_resolver(sample, configurat
 @pytest.mark.parametrize(("sample", "configuration"), PAIRS)
 def test_outputs_are_expected_where_nothing_needed_is_lacking(sample, configuration):
     variant = TABLE.variant(sample, configuration)
-    kinds = {kind for kind, _ in variant.expect.findings}
+    kinds = {kind for kind, _ in TABLE.expected(variant).findings}
     fatal = kinds & {"missing_operator", "missing_custom_operator", "arena_too_small"}
-    assert variant.expect.outputs == (not fatal and not (variant.checked and kinds))
+    assert TABLE.expected(variant).outputs == (not fatal and not (variant.checked and kinds))
 
 
 def test_too_small_leaves_the_outputs_right_and_names_the_declared_size() -> None:
-    expect = TABLE.variant("hello_world", "too_small").expect
+    expect = TABLE.expected(TABLE.variant("hello_world", "too_small"))
     assert expect.outputs
     assert expect.findings == (("resolver_too_small", "SOFTMAX"),)
     assert expect.declared == (("resolver_too_small", "SOFTMAX", "declared", 1),)
 
 
 def test_the_other_order_refuses_the_needed_operator_which_is_then_missing() -> None:
-    expect = TABLE.variant("hello_world", "too_small_rev").expect
+    expect = TABLE.expected(TABLE.variant("hello_world", "too_small_rev"))
     assert not expect.outputs
     assert expect.findings[:2] == (
         ("resolver_too_small", "FULLY_CONNECTED"),
@@ -109,7 +107,7 @@ def test_one_byte_short_is_one_byte_less_than_fits() -> None:
 
 
 def test_expectations_name_missing_and_unexpected_findings() -> None:
-    expect = TABLE.variant("hello_world", "too_small").expect
+    expect = TABLE.expected(TABLE.variant("hello_world", "too_small"))
     right = Finding(Kind.RESOLVER_TOO_SMALL, "", "SOFTMAX", values=(("declared", 1),))
     wrong = Finding(Kind.RESOLVER_TOO_SMALL, "", "SOFTMAX", values=(("declared", 5),))
     stray = Finding(Kind.FAULT, "")
@@ -120,7 +118,7 @@ def test_expectations_name_missing_and_unexpected_findings() -> None:
 
 
 def test_a_missing_custom_operator_counts_although_the_runtime_does_not_name_it() -> None:
-    expect = TABLE.variant("atan", "custom_missing").expect
+    expect = TABLE.expected(TABLE.variant("atan", "custom_missing"))
     unnamed = Finding(Kind.MISSING_CUSTOM_OPERATOR, "", "")
     assert not [text for text in expect.unmet([unnamed]) if "missing_custom" in text]
 
@@ -187,11 +185,6 @@ def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
 def test_a_table_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         load(tmp_path / "resolvers.toml")
-
-
-def test_a_table_elsewhere_finds_its_sources_beside_it(tmp_path: Path) -> None:
-    shutil.copy(paths.samples() / "resolvers.toml", tmp_path)
-    assert load(tmp_path / "resolvers.toml").sample("atan").sources == ()
 
 
 def test_all_stands_for_every_operator_that_the_standalone_runtime_can_register() -> None:

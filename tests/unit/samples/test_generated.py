@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -17,12 +18,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from harness.base import paths
-from harness.base.errors import UsageError
-from harness.build import configurations, generated
+from harness.build import generated, table
+from harness.build.generated import TableError
+from harness.build.options import BuildOptions
+from harness.build.standalone import program_of
 
-TABLE = configurations.load()
+TABLE = table.load()
 MODEL = b"TFL3" * 5
-COMMON = paths.samples() / "common"
 
 
 def _header(sample: str, configuration: str, runtime: str = "standalone") -> str:
@@ -107,33 +109,75 @@ def test_an_unusable_array_is_refused(tmp_path: Path, damage: str) -> None:
         archive.writestr(name, raw[:-1] if damage == "short" else raw)
     if damage == "text":
         path.write_text("not a zip")
-    with pytest.raises(UsageError):
+    with pytest.raises(TableError):
         generated.read_array(path, "values")
 
 
-def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # -S: no site-packages, as where Zephyr's Python lacks this project's libraries.
-    command = [sys.executable, "-S", str(COMMON / script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # -S: no site-packages, as where Zephyr's Python lacks this project's libraries. -I: not in the
+    # package's parent folder either.
+    command = [sys.executable, "-I", "-S", generated.__file__, "--samples", str(paths.samples())]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
 
 
-def test_the_scripts_need_nothing_but_the_standard_library(tmp_path: Path) -> None:
+def test_the_program_needs_nothing_but_the_standard_library(tmp_path: Path) -> None:
     header, data = tmp_path / "c.h", tmp_path / "d.cc"
-    done = _run("resolver_header.py", "--sample", "atan", "--configuration", "exact",
-                "--runtime", "tflm", "--out", str(header))  # fmt: skip
+    done = _run("--sample", "atan", "--configuration", "exact", "--runtime", "tflm",
+                "--header", str(header), "--data", str(data))  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert 'TFLM_HIL_RUNTIME "tflm"' in header.read_text()
-    done = _run("model_array.py", "--sample", "atan", "--out", str(data))
-    assert done.returncode == 0, done.stderr
     model = (paths.models() / "atan_float32.tflite").read_bytes()
     assert _array(data.read_text(), "g_model") == model
 
 
-def test_a_script_refuses_an_unknown_name_without_a_traceback(tmp_path: Path) -> None:
-    done = _run("resolver_header.py", "--sample", "atan", "--configuration", "luck",
-                "--out", str(tmp_path / "c.h"))  # fmt: skip
+@pytest.mark.parametrize("pair", [("hello_world", "exact"), ("digits", "all"), ("atan", "custom")])
+def test_the_program_writes_what_the_standalone_builder_compiles(
+    pair: tuple[str, str], tmp_path: Path
+) -> None:
+    header, variant = tmp_path / "c.h", TABLE.variant(*pair)
+    done = _run("--sample", pair[0], "--configuration", pair[1], "--runtime", "standalone",
+                "--header", str(header))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert header.read_text() == program_of(variant, BuildOptions()).config
+
+
+def test_a_file_that_has_its_text_is_not_written(tmp_path: Path) -> None:
+    header = tmp_path / "c.h"
+    for _ in range(2):
+        assert _run("--sample", "atan", "--header", str(header)).returncode == 0
+        os.utime(header, ns=(1, 1))
+    assert header.stat().st_mtime_ns == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--sample", "atan", "--configuration", "luck"), "'luck'"),
+        (("--sample", "nobody"), "there is no sample 'nobody'"),
+        (("--sample", "atan", "--model", "/nowhere.tflite"), "/nowhere.tflite"),
+    ],
+)
+def test_the_program_refuses_without_a_traceback(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    done = _run(*arguments, "--header", str(tmp_path / "c.h"))
     assert done.returncode == 1
-    assert "luck" in done.stderr
+    assert done.stderr.startswith("error: ") and said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("spare = [", "resolvers.toml"), ("spare = []\n", "'samples'")]
+)
+def test_a_broken_table_is_told_without_a_traceback(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "resolvers.toml").write_text(text)
+    command = [sys.executable, "-I", "-S", generated.__file__, "--samples", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "--sample", "atan", "--header", str(tmp_path / "c.h")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -142,9 +186,9 @@ def test_an_operator_that_tflite_micro_lacks_is_named(tmp_path: Path) -> None:
     resolver.parent.mkdir(parents=True)
     resolver.write_text("  TfLiteStatus AddFullyConnected(\n  TfLiteStatus AddConv2D() {")
     arguments = ("--sample", "hello_world", "--runtime", "tflm", "--tflite-micro", str(tmp_path),
-                 "--out", str(tmp_path / "c.h"), "--configuration")  # fmt: skip
-    assert _run("resolver_header.py", *arguments, "exact").returncode == 0
-    done = _run("resolver_header.py", *arguments, "person_detection")
+                 "--header", str(tmp_path / "c.h"), "--configuration")  # fmt: skip
+    assert _run(*arguments, "exact").returncode == 0
+    done = _run(*arguments, "person_detection")
     assert done.returncode == 1
     assert done.stderr == (
         f"error: tflite-micro in {tmp_path} lacks AVERAGE_POOL_2D, DEPTHWISE_CONV_2D, RESHAPE,"
@@ -155,7 +199,7 @@ def test_an_operator_that_tflite_micro_lacks_is_named(tmp_path: Path) -> None:
 def test_the_choice_of_a_configuration_may_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "resolver").write_text("too_small\n")
     header = tmp_path / "c.h"
-    done = _run("resolver_header.py", "--sample", "atan", "--out", str(header),
+    done = _run("--sample", "atan", "--header", str(header),
                 "--configuration", f"@{tmp_path / 'resolver'}")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert 'TFLM_HIL_RESOLVER_NAME "too_small"' in header.read_text()

@@ -17,7 +17,7 @@ from harness.base.platforms import board_with, chip_names
 from harness.build import board_names, workspace, zephyr
 from harness.build.board_names import target_of
 from harness.build.builders import build_one
-from harness.build.configurations import load
+from harness.build.table import load
 
 ROOT = paths.samples().parent
 APPLICATIONS = sorted({sample.application for sample in load().samples.values()})
@@ -200,7 +200,7 @@ def test_a_failed_build_quotes_the_compiler(west: Path, monkeypatch) -> None:
     with pytest.raises(BuildFailed, match="no such thing") as error:
         zephyr.build_zephyr("atan", "exact")
     assert "perror" not in error.value.message
-    assert "exact.log" in error.value.hint
+    assert "failed.log" in error.value.hint
 
 
 def test_libraries_of_the_wrong_float_abi_are_named_with_the_remedy(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.build.configurations import load
+from harness.build.table import load
 from robot import api
 
 SUITE = Path(__file__).parents[2] / "suites" / "01_resolver_configurations.robot"
