@@ -353,9 +353,7 @@ class _StandaloneImage:
         source = f"{self._data}/{_DATA}"
         return [
             ManifestPart(listed, [Edge("list", [names], _folders(application))]),
-            ManifestPart(
-                data, _compiled(data, [source], maps=[_named(self._data)])
-            ),
+            ManifestPart(data, _compiled(data, [source], maps=[_named(self._data)])),
             ManifestPart(self.folder, self._edges(f"{data}/{Path(_DATA).stem}.o", names)),
         ]
 

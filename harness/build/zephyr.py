@@ -121,11 +121,10 @@ def build_many(
     for fragment in fragments:
         _check_known("kernel variant", fragment, KERNEL_VARIANTS)
     setup = _ZephyrSetup(workspace or find_workspace())
+    trees = [_ApplicationTree(setup, one.application, board, tuple(fragments)) for one in samples]
     images = [
-        _ZephyrImage(
-            _ApplicationTree(setup, sample.application, board, tuple(fragments)), sample, name
-        )
-        for sample, (_, name) in zip(samples, pairs, strict=True)
+        _ZephyrImage(tree, sample, name)
+        for tree, sample, (_, name) in zip(trees, samples, pairs, strict=True)
     ]
     folder = setup.folder
     with folder.locked():
