@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
-from harness.base import files, native, paths, process
+from harness.base import native, process
 from harness.base.errors import EnvironmentMissing, HilError
 
 _log = logging.getLogger(__name__)
@@ -165,13 +165,6 @@ def _find(requirement: Requirement) -> str:
     patterns = (pattern.lstrip("/") for pattern in requirement.files)
     matches = (str(path) for pattern in patterns for path in Path("/").glob(pattern))
     return next(filter(None, chain(programs, matches)), "")
-
-
-def cache_size() -> tuple[Path, int]:
-    """The folder of the build cache, and its size in bytes."""
-    folder = paths.cache()
-    entries = folder.rglob("*") if files.is_folder(folder) else ()
-    return folder, sum(path.stat().st_size for path in entries if files.is_file(path))
 
 
 def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = False) -> list[str]:

@@ -129,9 +129,54 @@ def python(module: str) -> str:
     return literal(f"{line} -m {module}")
 
 
+def folders() -> Path:
+    """The folder of all build folders."""
+    return paths.cache() / "build"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a build folder, or another folder beside it, holds; ``title`` is "" for another."""
+
+    path: Path
+    title: str
+    images: int
+    size: int
+
+
+def contents() -> list[Contents]:
+    """All build folders of the cache; what older versions left has no title."""
+    found = sorted(folders().iterdir()) if files.is_folder(folders()) else []
+    return [_contents(path) for path in found if files.is_folder(path)]
+
+
+def _contents(path: Path) -> Contents:
+    head = b""
+    with suppress(OSError):
+        head = (path / _MANIFEST).read_bytes().partition(b"\n")[0]
+    title = head.removeprefix(b"# ").decode("utf-8", "replace")
+    images = {one.parent for name in ("*.elf", "image") for one in path.glob(f"*/*/{name}")}
+    every = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+    size = sum(one.stat().st_size for one in every if files.is_file(one))
+    return Contents(path, title, len(images), size)
+
+
+def clear() -> int:
+    """Removes all build folders, once nobody builds in them; returns the bytes that were freed.
+
+    Raises :class:`EnvironmentMissing` for a folder that this user may not remove.
+    """
+    freed = 0
+    for one in contents():
+        with NinjaFolder(one.path, "").locked(), _writing(one.path):
+            shutil.rmtree(one.path)
+        freed += one.size
+    return freed
+
+
 def first_line(sources: Path, tools: Path) -> str:
     """The comment at the head of a manifest, which names what is built there."""
-    return f"# {sources} with {tools}. `tflm-hil build` writes this file."
+    return f"# {sources} with {tools}"
 
 
 def record(output: Path, made: Sequence[Path]) -> None:

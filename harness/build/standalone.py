@@ -28,6 +28,7 @@ from harness.build.ninja import (
     NinjaFolder,
     error_text,
     first_line,
+    folders,
     literal,
     python,
 )
@@ -165,7 +166,7 @@ class _StandaloneSetup:
         """Sources and tools in other places, and other users, have other build folders."""
         places = (self.runtime, self.samples, self.common, os.getuid(), *self.tools.settings)
         key = _digest("\n".join(map(str, places)).encode())
-        return NinjaFolder(paths.cache() / "build" / key, self._rules)
+        return NinjaFolder(folders() / f"standalone-{key}", self._rules)
 
     @property
     def _rules(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -84,10 +85,17 @@ def _ccache() -> Path | None:
     found = shutil.which("ccache")
     if found is None:
         return None
-    done = process.run([found, "-k", "cache_dir"], seconds=_SECONDS, check=False, split=True)
-    folder = Path(done.output.strip() or "/")
-    nearest = next(one for one in (folder, *folder.parents) if files.exists(one))
-    return Path(found) if done.code == 0 and os.access(nearest, os.W_OK | os.X_OK) else None
+    named = _folder_of(found, os.environ.get("CCACHE_DIR", ""), os.environ.get("HOME", ""))
+    places = (Path(named), *Path(named).parents) if named else ()
+    nearest = next((one for one in places if files.exists(one)), None)
+    return Path(found) if nearest and os.access(nearest, os.W_OK | os.X_OK) else None
+
+
+@functools.lru_cache(maxsize=4)  # a process for each build would take as long as ninja
+def _folder_of(ccache: str, named: str, home: str) -> str:
+    """The folder of ccache with these values of its variables; "" if it does not run."""
+    done = process.run([ccache, "-k", "cache_dir"], seconds=_SECONDS, check=False, split=True)
+    return done.output.strip() if done.code == 0 else ""
 
 
 def identity(compiler: Path, others: Sequence[Path], memo: Path) -> str:

@@ -30,6 +30,7 @@ from harness.build.ninja import (
     ManifestPart,
     NinjaFolder,
     first_line,
+    folders,
     literal,
     program,
     python,
@@ -153,7 +154,7 @@ class _ZephyrSetup:
         """Another copy of the samples, and another user, have another folder."""
         places = f"{paths.samples().resolve()}\n{os.getuid()}"
         key = hashlib.sha256(places.encode()).hexdigest()[:8]
-        return NinjaFolder(paths.cache() / "zephyr" / f"{self.workspace.key}-{key}", self._rules)
+        return NinjaFolder(folders() / f"{self.workspace.key}-{key}", self._rules)
 
     @property
     def _rules(self) -> str:

@@ -6,7 +6,7 @@ import click
 
 from harness.base import logs, numbers
 from harness.base.errors import UsageError
-from harness.build.builders import build_all, build_one
+from harness.build.builders import build_all
 from harness.build.options import KERNEL_VARIANTS
 from harness.build.table import ALL, load
 from harness.build.zephyr import ZEPHYR_BOARDS
@@ -30,7 +30,7 @@ from harness.cli.parameters import CONFIGURATION, SAMPLE
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
 @chip_option
 @number_option("-j", "--jobs", check=numbers.count_or_zero, default=0, metavar="N",
-               default_text="one per core", help="Parallel builds (standalone only).")  # fmt: skip
+               default_text="one per core", help="Commands at a time (standalone).")  # fmt: skip
 def build(
     sample: str,
     resolver: str,
@@ -42,7 +42,8 @@ def build(
     """Build SAMPLE; print only the path of its ELF on standard output.
 
     For standalone-ns and zephyr-ns this is the folder with both ELFs and the merged HEX file.
-    Images are cached (TFLM_HIL_CACHE sets the folder).
+    Only what has changed is built again (TFLM_HIL_CACHE sets the folder of all builds, `tflm-hil
+    doctor` shows and clears it).
 
     \b
     tflm-hil build hello_world
@@ -55,21 +56,20 @@ def build(
     if board and chip:
         raise UsageError("--board and --chip cannot be combined: the board determines the chip")
     builder = builder or "standalone"
-    if board:
-        if not builder.startswith("zephyr") or resolver == ALL:
-            raise UsageError(f"--board needs --builder zephyr and one configuration, not {ALL}")
-        from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
-
-        variants = [name for name in KERNEL_VARIANTS if name in builder]
-        click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).image)
-        return
-    if resolver != ALL:
-        click.echo(build_one(sample, resolver, builder, chip or ""))
-        return
-    table = load()
-    table.sample(sample)  # raises UsageError for an unknown name
-    pairs = [(known.name, row.name) for known, row in table.pairs() if known.name == sample]
+    if board and (not builder.startswith("zephyr") or resolver == ALL):
+        raise UsageError(f"--board needs --builder zephyr and one configuration, not {ALL}")
     with logs.shown(on_stderr):
-        paths = build_all(pairs, builder, jobs, chip or "")
-    for path in paths.values():
-        click.echo(path)
+        if board:
+            from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
+
+            variants = [name for name in KERNEL_VARIANTS if name in builder]
+            images = [build_zephyr(sample, resolver, board=board, fragments=variants).image]
+        elif resolver == ALL:
+            table = load()
+            table.sample(sample)  # raises UsageError for an unknown name
+            pairs = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
+            images = list(build_all(pairs, builder, jobs, chip or "").values())
+        else:
+            images = list(build_all([(sample, resolver)], builder, jobs, chip or "").values())
+    for image in images:
+        click.echo(image)

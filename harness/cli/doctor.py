@@ -13,6 +13,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColu
 from harness import doctor as checks
 from harness.base import logs
 from harness.base.errors import EnvironmentMissing, UsageError
+from harness.base.text import count_of
+from harness.build import ninja
 from harness.cli.parameters import Name
 from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.install import install as install_renode
@@ -25,6 +27,7 @@ _STEP = 10  # per cent between two lines of progress without a terminal
 @click.option("--install", is_flag=True, help="Install missing tools (with sudo if needed).")
 @click.option("--images", is_flag=True, help="Require only the tools for testing built images.")
 @click.option("--all", "everything", is_flag=True, help="With --install: also optional tools.")
+@click.option("--clear", is_flag=True, help="Remove the images that were built, and nothing else.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
 @click.option(
     "--with",
@@ -50,9 +53,11 @@ _STEP = 10  # per cent between two lines of progress without a terminal
     help="With --with renode: accept an archive whose SHA-256 is known from one source only.",
 )
 def doctor(
+    *,
     install: bool,
     images: bool,
     everything: bool,
+    clear: bool,
     dry_run: bool,
     extras: tuple[str, ...],
     renode_version: str | None,
@@ -70,7 +75,13 @@ def doctor(
     tflm-hil doctor --install --dry-run
     tflm-hil doctor --install
     tflm-hil doctor --install --with renode
+    tflm-hil doctor --clear
     """
+    if clear:
+        if install or images or everything or dry_run or extras:
+            raise UsageError("--clear cannot be combined with other options")
+        click.echo(f"removed {ninja.clear() / 1e6:.0f} MB of builds from {ninja.folders()}")
+        return
     if install and images:
         raise UsageError("--install also installs the tools for samples: omit --images")
     if not install and (everything or dry_run or extras):
@@ -107,8 +118,22 @@ def _show(diagnoses: Sequence[checks.Diagnosis]) -> None:
             state, colour = ("MISSING", "red") if need.required else ("absent", "yellow")
             note = need.hint or f"Debian package {need.package}"
         click.echo(f"{click.style(f'{state:>8}', fg=colour)}  {need.name} ({need.purpose}): {note}")
-    folder, size = checks.cache_size()
-    click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
+    _show_builds()
+
+
+def _show_builds() -> None:
+    builds = ninja.contents()
+    total = sum(one.size for one in builds)
+    removal = "; `tflm-hil doctor --clear` removes them" if builds else ""
+    click.echo(f"  builds  {ninja.folders()}: {total / 1e6:.0f} MB{removal}")
+    for one in builds:
+        if one.title:
+            images = count_of(one.images, "image")
+            size = f"{one.size / 1e6:.0f} MB"
+            click.echo(f"          {one.path.name}: {one.title}: {images}, {size}")
+    older = sum(one.size for one in builds if not one.title)
+    if older:
+        click.echo(f"          of an older version: {older / 1e6:.0f} MB")
 
 
 def _install(packages: Sequence[str], dry_run: bool) -> None:

@@ -88,7 +88,8 @@ class MutantBuilder:
             if Path(one["file"]).name == name and one["output"].startswith("nrf9160/")
         )
         words = shlex.split(entry["command"].partition(" -MD ")[0])
-        command = [word for word in words if word != "-Werror" and not word.endswith("/ccache")]
+        compiler = next(number for number, word in enumerate(words) if word.endswith("g++"))
+        command = [word for word in words[compiler:] if word != "-Werror"]  # without ccache
 
         def make(made: Path) -> None:
             (made / name).write_text(text, encoding="utf-8")

@@ -53,13 +53,13 @@ def test_a_variant_is_a_part_of_the_builder_s_name(builder, variants, name, monk
 def test_the_zephyr_builder_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
-    def record(sample: str, configuration: str, **options: object) -> BuildResult:
-        asked.append((sample, configuration, options))
-        return BuildResult(Path("z.elf"), False, 0)
+    def record(pairs: list[tuple[str, str]], **options: object) -> list[BuildResult]:
+        asked.append((pairs, options))
+        return [BuildResult(Path("z.elf"))]
 
-    monkeypatch.setattr(zephyr, "build_zephyr", record)
+    monkeypatch.setattr(zephyr, "build_many", record)
     words = ["digits", "--builder", "zephyr", "--variant", "cmsis-nn", "--variant", "soft-float"]
     result = CliRunner().invoke(build, words)
     assert result.output.strip() == "z.elf"
     options = {"board": "nrf9160dk/nrf9160", "fragments": ["cmsis-nn", "soft-float"]}
-    assert asked == [("digits", "exact", options)]
+    assert asked == [([("digits", "exact")], options)]

@@ -120,5 +120,40 @@ def test_built_images_need_the_counting_core(machine, monkeypatch, capsys, tmp_p
     assert "missing: simulator's counting core" in capsys.readouterr().err
 
 
+@pytest.fixture
+def built(monkeypatch, tmp_path):
+    """A cache with a build folder of two images, and what an older version left."""
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "cache" / "build" / "standalone-12"
+    for name in ("chip/a-exact/a-exact.elf", "chip/b-exact/b-exact.elf", "chip/runtime.a"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(bytes(1_000_000))
+    (folder / "build.ninja").write_text("# /a/samples with /usr/bin/g++\nrule x\n")
+    (tmp_path / "cache" / "build" / "3d" / "3d12-34").mkdir(parents=True)
+    (tmp_path / "cache" / "build" / "3d" / "3d12-34" / "a.elf").write_bytes(bytes(2_000_000))
+    (tmp_path / "cache" / "renode").mkdir()
+    return tmp_path / "cache"
+
+
+def test_it_says_what_the_build_folders_hold(machine, built, capsys):
+    main(["doctor", "--images"])
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  builds  {built / 'build'}: 5 MB; `tflm-hil doctor --clear` removes them" in lines
+    assert (
+        "          standalone-12: /checkout/zephyr_samples with /usr/bin/g++: 2 images, 3 MB"
+        in lines
+    )
+    assert "          of an older version: 2 MB" in lines
+
+
+def test_it_clears_the_builds_and_nothing_else(built, capsys):
+    assert main(["doctor", "--clear"]) == 0
+    assert capsys.readouterr().out == f"removed 5 MB of builds from {built / 'build'}\n"
+    assert list((built / "build").iterdir()) == []
+    assert (built / "renode").is_dir()
+    assert main(["doctor", "--clear"]) == 0  # there is nothing left to remove
+    assert main(["doctor", "--clear", "--install"]) == 2
+
+
 def test_images_alone_are_not_installed_for(capsys):
     assert main(["doctor", "--install", "--images"]) == 2
