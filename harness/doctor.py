@@ -89,7 +89,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         hint="tflm-hil doctor --install builds it",
     ),
     Requirement("cmake", "the zephyr builder", "cmake", ("cmake",), required=False),
-    Requirement("ninja", "the zephyr builder", "ninja-build", ("ninja",), required=False),
     Requirement(
         "devicetree compiler",
         "the zephyr builder",

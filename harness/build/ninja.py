@@ -181,8 +181,7 @@ def first_line(sources: Path, tools: Path) -> str:
 
 def record(output: Path, made: Sequence[Path]) -> None:
     """Records the digests of the files that a command has ``made``, beside its first output."""
-    digests = _digests(Path(), map(str, made))
-    files.write(Path(f"{output}{_DIGEST}"), "".join(f"{digests[one]}  {one}\n" for one in digests))
+    files.write(Path(f"{output}{_DIGEST}"), _digests(Path(), map(str, made)))
 
 
 def literal(text: str) -> str:
@@ -410,18 +409,22 @@ def _write_changed(path: Path, text: str) -> bool:
 
 def _remove_unless_as_built(folder: Path, edge: Edge) -> None:
     """Removes the outputs of an edge if a file is not as the command recorded it."""
-    record = folder / f"{edge.outputs[0]}{_DIGEST}"
+    known = folder / f"{edge.outputs[0]}{_DIGEST}"
     if not any(files.exists(folder / name) for name in edge.outputs):
         return
     with suppress(OSError):
-        lines = record.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        recorded = {line[_DIGITS + 2 :]: line[:_DIGITS] for line in lines}
-        if recorded.keys() >= set(edge.outputs) and recorded == _digests(folder, recorded):
+        text = known.read_text(encoding="utf-8", errors="surrogateescape")
+        names = [line[_DIGITS + 2 :] for line in text.splitlines()]
+        if set(names) >= set(edge.outputs) and text == _digests(folder, names):
             return
     _log.warning("%s is not as it was built: it is built again", folder / edge.outputs[0])
-    for path in (*(folder / name for name in edge.outputs), record):
+    for path in (*(folder / name for name in edge.outputs), known):
         path.unlink(missing_ok=True)
 
 
-def _digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+def _digests(folder: Path, names: Iterable[str]) -> str:
+    """The digests of files, as sha256sum prints them."""
+    lines = (
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" for name in names
+    )
+    return "".join(f"{line}\n" for line in lines)

@@ -311,7 +311,9 @@ class _WestBuild:
             "--board", self.board, "--build-dir", str(self.tree),
             str(self.source), *(("--", *cmake) if cmake else ()),
         ]  # fmt: skip
-        environment = {"ZEPHYR_BASE": str(self.base)}
+        own = Path(program()).parent  # where the machine has no ninja
+        search = os.pathsep.join([os.environ.get("PATH", os.defpath), str(own)])
+        environment = {"ZEPHYR_BASE": str(self.base), "PATH": search}
         done = process.run(
             command, folder=self.base, environment=environment, seconds=_BUILD_SECONDS, check=False
         )

@@ -210,7 +210,6 @@ _ROWS = (
     _apt("llvm", "llvm-addr2line"),
     _apt("make"),
     _apt("cmake"),
-    _apt("ninja", packages="ninja-build"),
     _apt("git"),
     # Other programs
     Need("gdb-multiarch", "apt install gdb-multiarch, or another gdb for Arm", _gdb),

@@ -15,8 +15,6 @@ from harness.base.errors import BuildFailed
 from harness.build import zephyr
 from harness.build.workspace import Workspace, find_workspace
 
-pytestmark = pytest.mark.needs("ninja")  # an image that is built again
-
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):

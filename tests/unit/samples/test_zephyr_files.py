@@ -266,7 +266,6 @@ def test_twister_may_build_an_application_for_each_chip(application: str) -> Non
     assert secure <= set(document["common"]["platform_allow"]) <= set(board_names.boards())
 
 
-@pytest.mark.needs("ninja")
 @pytest.mark.parametrize(
     ("chip", "board"),
     [("", "nrf9160dk/nrf9160"), ("nrf9151", "nrf9151dk/nrf9151"),
