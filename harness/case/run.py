@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -180,8 +181,11 @@ def _timed(result: CaseResult, started: float) -> CaseResult:
 def _one_line(message: str) -> tuple[str, str]:
     """Split a message with a tool's output into a reason of one line, and details.
 
-    The reason is the first line with the tool's first error, or its last line.
+    The reason is the first line with the tool's first error, or its last line, unless the first
+    line is that error.
     """
     first, _, rest = message.partition("\n")
+    if first_error(textwrap.dedent(rest)) == first:
+        return first, rest
     cause = first_error(rest)
     return (f"{first.rstrip(' :')}: {cause}" if cause else first), rest
