@@ -77,7 +77,7 @@ def build_many(
     """
     options, table = options or BuildOptions(), load()
     variants = [table.variant(sample, name, "standalone") for sample, name in pairs]
-    return build_programs([program_of(one, options) for one in variants], options, jobs=jobs)
+    return build_images([image_source(one, options) for one in variants], options, jobs=jobs)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class ImageSource:
     data: str
 
 
-def program_of(variant: Variant, options: BuildOptions) -> ImageSource:
-    """The program of a variant. Raises :class:`UsageError` for a model that cannot be read."""
+def image_source(variant: Variant, options: BuildOptions) -> ImageSource:
+    """The source of a variant. Raises :class:`UsageError` for a model that cannot be read."""
     sample = variant.sample
     model = files.read(options.model or paths.models() / sample.model)
     inputs = inputs_of(sample)
@@ -113,12 +113,12 @@ def program_of(variant: Variant, options: BuildOptions) -> ImageSource:
     )
 
 
-def build_programs(
-    programs: Sequence[ImageSource], options: BuildOptions, *, jobs: int = 0
+def build_images(
+    wanted: Sequence[ImageSource], options: BuildOptions, *, jobs: int = 0
 ) -> list[BuildResult]:
     """Builds images with the same flags, as :func:`build_many` does."""
     group = _FlagsGroup(_StandaloneSetup.find(), options)
-    images = [_StandaloneImage(group, program) for program in programs]
+    images = [_StandaloneImage(group, source) for source in wanted]
     targets = list(dict.fromkeys(name for image in images for name in image.targets))
     folder = group.setup.folder
     with folder.locked():
@@ -306,30 +306,30 @@ class _FlagsGroup:
 
 @dataclass(frozen=True)
 class _StandaloneImage:
-    """The outputs of one program."""
+    """The outputs of one image."""
 
     group: _FlagsGroup
-    program: ImageSource
+    source: ImageSource
 
     @property
     def folder(self) -> str:
-        return f"{self.group.name}/{self.program.folder}"
+        return f"{self.group.name}/{self.source.folder}"
 
     @property
     def elf(self) -> str:
-        return f"{self.folder}/{self.program.name}.elf"
+        return f"{self.folder}/{self.source.name}.elf"
 
     @cached_property
     def _data(self) -> str:
         """The folder of the source with model and inputs, which configurations share."""
-        return f"data-{_digest(self.program.data.encode())}"
+        return f"data-{_digest(self.source.data.encode())}"
 
     @property
     def sources(self) -> dict[str, str]:
         """The texts of the generated files."""
         return {
-            f"{self.folder}/{_CONFIG}": self.program.config,
-            f"{self._data}/{_DATA}": self.program.data,
+            f"{self.folder}/{_CONFIG}": self.source.config,
+            f"{self._data}/{_DATA}": self.source.data,
         }
 
     @property
@@ -347,9 +347,9 @@ class _StandaloneImage:
     @property
     def parts(self) -> list[ManifestPart]:
         """The part of the image, and those that no other image of the group has."""
-        listed = f"application-{self.program.application}"
+        listed = f"application-{self.source.application}"
         names = f"{listed}/headers"
-        application = self.group.setup.samples / self.program.application / "src"
+        application = self.group.setup.samples / self.source.application / "src"
         data = f"{self.group.name}/{self._data}"
         source = f"{self._data}/{_DATA}"
         return [
@@ -361,19 +361,19 @@ class _StandaloneImage:
     def _edges(self, data: str, names: str) -> list[Edge]:
         group, runtime = self.group, self.group.setup.runtime
         maps = [_named(self.folder), f"-I{self.folder}"]
-        sources = sources_of(self.program.application)
+        sources = sources_of(self.source.application)
         compiled = _compiled(self.folder, sources, maps=maps, needs=[names])
         linked = [*(edge.outputs[0] for edge in compiled), data, group.archive]
         scripts: list[Path | str] = [group.script, runtime / "sections.ld", _TOOLCHAIN]
         if not group.options.nonsecure:
-            return [*compiled, _linked(self.folder, self.program.name, linked, scripts)]
+            return [*compiled, _linked(self.folder, self.source.name, linked, scripts)]
         secure = _secure_folder(group.options.chip)
         linked.append(f"{secure}/{_GATEWAYS}")
         copy = f"{self.folder}/{_SECURE}"
         code = [paths.PACKAGE / name for name in ("build/secure_image.py", "elf/hexfile.py")]
         return [
             *compiled,
-            _linked(self.folder, self.program.name, linked, scripts),
+            _linked(self.folder, self.source.name, linked, scripts),
             Edge("copy", [copy], [f"{secure}/{_SECURE}"]),
             Edge("merge", [f"{self.folder}/{_MERGED}"], [copy, self.elf], code),
         ]

@@ -15,7 +15,7 @@ from harness import resolver
 from harness.base import paths
 from harness.build import generated
 from harness.build.options import BuildOptions
-from harness.build.standalone import build_programs, program_of
+from harness.build.standalone import build_images, image_source
 from harness.build.table import load
 from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
@@ -38,13 +38,13 @@ def build() -> Build:
         variant = table.variant(sample, "exact", "standalone")
         variant = replace(variant, slots=len(needed),
                           configuration=replace(variant.configuration, name="made"))  # fmt: skip
-        program = program_of(variant, BuildOptions())
+        program = image_source(variant, BuildOptions())
         table_s_own = "\n".join(generated._registration(variant))
         assert table_s_own in program.config
         config = program.config.replace(table_s_own, text)
         folder = f"made-{hashlib.sha256(config.encode()).hexdigest()[:8]}"
         made = replace(program, folder=folder, config=config)
-        return build_programs([made], BuildOptions())[0].elf
+        return build_images([made], BuildOptions())[0].elf
 
     return with_models
 

@@ -16,7 +16,7 @@ from harness.base import paths
 from harness.build import generated, ninja
 from harness.build.generated import BuiltinInputs
 from harness.build.options import BuildOptions
-from harness.build.standalone import ImageSource, build_programs, program_of
+from harness.build.standalone import ImageSource, build_images, image_source
 from harness.build.table import load
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
@@ -47,7 +47,7 @@ class MutantBuilder:
     def link_sample(self, sample: str, resolver: str, folder: Path) -> Path:
         """The ELF of a sample."""
         variant = load().variant(sample, resolver, "standalone")
-        return self._linked(program_of(variant, BuildOptions()), folder)
+        return self._linked(image_source(variant, BuildOptions()), folder)
 
     def link_model(self, model: bytes, inputs: Sequence[np.ndarray], folder: Path) -> Path:
         """The ELF that runs any model on ``inputs``, (runs, ...) each, with every operator."""
@@ -66,7 +66,7 @@ class MutantBuilder:
 
     def _linked(self, program: ImageSource, folder: Path) -> Path:
         """The image of ``program``, linked again with the mutant."""
-        elf = build_programs([program], BuildOptions())[0].elf
+        elf = build_images([program], BuildOptions())[0].elf
         top = elf.parents[2]
         asked = [ninja.program(), "-t", "commands", "-s", str(elf.relative_to(top))]
         told = subprocess.run(asked, cwd=top, capture_output=True, text=True, check=True).stdout

@@ -21,7 +21,7 @@ from harness.base import paths
 from harness.build import generated, table
 from harness.build.generated import TableError
 from harness.build.options import BuildOptions
-from harness.build.standalone import program_of
+from harness.build.standalone import image_source
 
 TABLE = table.load()
 MODEL = b"TFL3" * 5
@@ -138,7 +138,7 @@ def test_the_program_writes_what_the_standalone_builder_compiles(
     done = _run("--sample", pair[0], "--configuration", pair[1], "--runtime", "standalone",
                 "--header", str(header))  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert header.read_text() == program_of(variant, BuildOptions()).config
+    assert header.read_text() == image_source(variant, BuildOptions()).config
 
 
 def test_a_file_that_has_its_text_is_not_written(tmp_path: Path) -> None:
