@@ -104,9 +104,7 @@ def identity(compiler: Path, others: Sequence[Path], memo: Path) -> str:
     ``memo`` is a file with what was computed before: a file is read again only if its status has
     changed. It is not written if that fails.
     """
-    known: dict[str, list[str]] = {}
-    with suppress(OSError, ValueError):
-        known = json.loads(memo.read_bytes())
+    known = _remembered(memo)
     current = {path: _status(path) for path in known}
     started = {str(compiler), *map(str, others)}
     same = started <= known.keys() and all(one[0] == current[path] for path, one in known.items())
@@ -116,6 +114,14 @@ def identity(compiler: Path, others: Sequence[Path], memo: Path) -> str:
         with suppress(CannotWrite):
             files.write(memo, json.dumps(known))
     return "".join(f"{digest}  {path}\n" for path, (_, digest) in known.items())
+
+
+def _remembered(memo: Path) -> dict[str, list[str]]:
+    """Status and digest of each file, from the file of an earlier call; empty if it has none."""
+    with suppress(OSError, ValueError, AttributeError, TypeError):
+        entries = json.loads(memo.read_bytes()).items()
+        return {path: [str(status), str(digest)] for path, (status, digest) in entries}
+    return {}
 
 
 def _described(path: str, known: Mapping[str, list[str]]) -> list[str]:

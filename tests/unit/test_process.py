@@ -89,6 +89,17 @@ def test_a_result_has_exit_code_and_output(text, split, code, output, errors):
     assert 0 < done.seconds < 20
 
 
+def test_progress_gets_each_line_once_while_the_program_runs():
+    seen = []
+
+    def progress(line):
+        seen.append((line, time.monotonic()))
+
+    sh(r"echo a; sleep 0.3; printf 'b\nc'", progress=progress)
+    assert [line for line, _ in seen] == ["a", "b", "c"]
+    assert seen[1][1] - seen[0][1] > 0.1
+
+
 def test_a_program_runs_in_its_folder(tmp_path):
     assert sh("pwd", folder=tmp_path).output == f"{tmp_path}\n"
 
