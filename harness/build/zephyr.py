@@ -55,7 +55,6 @@ _KEPT = (
 #: Files of a sysbuild that are kept, besides those of its images.
 _KEPT_OF_SYSBUILD = ("domains.yaml", "merged.hex")
 
-_COMPILER = re.compile(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", re.MULTILINE)
 _BUILD_SECONDS = 1800.0
 _QUERY_SECONDS = 60.0
 #: Kconfig's warning about a selected option of a missing module.
@@ -86,6 +85,7 @@ _CAUSES = {
 _IMAGE = "image"
 #: A name that no file has: an input that runs the command of an image each time.
 _ALWAYS = "always"
+_COMPILER = "CMAKE_CXX_COMPILER"
 _COMPILER_RECORD, _COMPILER_MEMO = "compiler", "compiler.json"
 #: The output of the last run of west.
 _LOG = "west.log"
@@ -208,10 +208,10 @@ class _ApplicationTree:
 
     def remove_if_the_compiler_changed(self) -> None:
         """Ninja sees changed sources, but not a compiler that was replaced by an older file."""
-        compiler, known = _compiler_of(self.path / "build"), self.path / _COMPILER_RECORD
-        if compiler is None or not files.is_file(known):
+        compiler, known = _setting(self.path / "build", _COMPILER), self.path / _COMPILER_RECORD
+        if not compiler or not files.is_file(known):
             return
-        identity = toolchain.identity(compiler, [], self.path / _COMPILER_MEMO)
+        identity = toolchain.identity(Path(compiler), [], self.path / _COMPILER_MEMO)
         if known.read_text(encoding="utf-8") != identity:
             shutil.rmtree(self.path, ignore_errors=True)
 
@@ -342,9 +342,9 @@ class _WestBuild:
         record(output, [output, *kept])
         inputs = (re.sub(r"([ #])", r"\\\1", name).replace("$", "$$") for name in self._inputs())
         files.write(Path(f"{output}.d"), f"{output}: {' '.join(sorted(inputs))}\n")
-        compiler = _compiler_of(self.tree)
-        if compiler is not None:
-            identity = toolchain.identity(compiler, [], self.folder / _COMPILER_MEMO)
+        compiler = _setting(self.tree, _COMPILER)
+        if compiler:
+            identity = toolchain.identity(Path(compiler), [], self.folder / _COMPILER_MEMO)
             files.write(self.folder / _COMPILER_RECORD, identity)
 
     def _inputs(self) -> set[str]:
@@ -356,14 +356,17 @@ class _WestBuild:
         """
         named: set[str] = set()
         for query in (("inputs", "zephyr/zephyr.elf"), ("deps",), ("query", "build.ninja")):
-            command = [program(), "-C", str(self.tree), "-t", *query]
+            # Another release of ninja than the tree's own would discard its log.
+            own = _setting(self.tree, "CMAKE_MAKE_PROGRAM") or program()
+            command = [own, "-C", str(self.tree), "-t", *query]
             done = process.run(command, seconds=_QUERY_SECONDS, check=False, split=True)
             if done.code != 0 or done.cut:
                 return {_ALWAYS}
             lines = done.output.splitlines()
             if query[0] != "inputs":  # headings are not indented, kinds of inputs are marked
                 lines = [line.strip().lstrip("| ") for line in lines if line.startswith("    ")]
-            named.update(lines)
+            # `inputs` quotes for a shell.
+            named.update(shlex.split(line)[0] if line.startswith("'") else line for line in lines)
         if files.exists(self.tree / "domains.yaml") or files.exists(self.tree / "tfm"):
             return {_ALWAYS}
         found = (self.tree / name for name in named)
@@ -380,11 +383,12 @@ def _write_changed(path: Path, content: bytes) -> None:
         files.write(path, content)
 
 
-def _compiler_of(tree: Path) -> Path | None:
-    """The compiler that CMake found for a build tree."""
-    settings = tree / "CMakeCache.txt"
-    found = _COMPILER.search(settings.read_text()) if files.is_file(settings) else None
-    return Path(found[1]) if found else None
+def _setting(tree: Path, name: str) -> str:
+    """A value in CMake's cache of a build tree, "" if it has none."""
+    cache = tree / "CMakeCache.txt"
+    text = cache.read_text() if files.is_file(cache) else ""
+    found = re.search(rf"^{name}:\w+=(.+)$", text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _failed(output: str, log: Path) -> BuildFailed:

@@ -34,9 +34,10 @@ def main() -> None:
         cache = dict(one.removeprefix("-D").split("=", 1) for one in options.cmake)
         (tree / "CMakeCache.json").write_text(json.dumps(cache))
         (tree / "CMakeCache.txt").write_text(f"CMAKE_CXX_COMPILER:FILEPATH={base / 'c++'}\n")
+        kernel, version = (str(base / one).replace(" ", "$ ") for one in ("kernel.c", "VERSION"))
         (tree / "build.ninja").write_text(
-            f"rule cc\n  command = false\nbuild zephyr/zephyr.elf: cc {base / 'kernel.c'}\n"
-            f"build build.ninja: cc {base / 'VERSION'}\n"
+            f"rule cc\n  command = false\nbuild zephyr/zephyr.elf: cc {kernel}\n"
+            f"build build.ninja: cc {version}\n"
         )
     if options.cmake_only:
         return

@@ -137,14 +137,15 @@ def test_an_image_from_the_same_inputs_is_not_built_again(workspace):
     assert west_builds(*pairs, workspace=workspace("one")) == ["atan-exact", "atan-all"]
 
 
+@pytest.mark.parametrize("folder", ["one", "one two"])
 @pytest.mark.parametrize("name", ["kernel.c", "VERSION", "c++"])
-def test_an_image_is_built_again_after_a_change_of(name, workspace):
-    one = workspace("one")
+def test_an_image_is_built_again_after_a_change_of(name, folder, workspace):
+    one = workspace(folder)
     pair = ("atan", "exact")
     assert west_builds(pair, pair, workspace=one) == ["atan-exact"]
     with (one.base / name).open("a") as file:
         file.write("# changed\n")
-    assert west_builds(pair, pair, workspace=workspace("one")) == ["atan-exact"]
+    assert west_builds(pair, pair, workspace=workspace(folder)) == ["atan-exact"]
 
 
 def test_builds_of_one_tree_at_once_do_not_mix(workspace):
