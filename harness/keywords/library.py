@@ -83,7 +83,7 @@ class TflmHil(LiveSession, ImageChecks):
     ) -> Path:
         """Builds a sample in a resolver configuration, and returns the path of its ELF.
 
-        Fails if the build fails. Images are cached.
+        Fails if the build fails. Only what has changed is built again.
 
         Examples:
         | ${elf} = | Build Firmware | hello_world | person_detection |
