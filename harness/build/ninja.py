@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 
@@ -54,6 +55,8 @@ _SHOWN_LINES = 20
 #: An image in a line of progress.
 _IMAGE = re.compile(r"\.elf$|\] west build ")
 _STATUS = re.compile(r"^\[\d+/\d+\] ")
+#: The first line behind the output of a failed command.
+_AFTER = re.compile(rf"{_STATUS.pattern}|ninja: build stopped")
 _BAD_MANIFEST = re.compile(r"^ninja: error: (.+)/part\.ninja:\d+: .*", re.MULTILINE)
 _BAD_MEMORY = re.compile(r"^ninja: error: (?:loading|opening) (?:build|deps) log", re.MULTILINE)
 #: Texts of a disk that takes nothing more, in the output of any tool.
@@ -330,14 +333,15 @@ class NinjaFolder:
 
 def error_text(output: str) -> str:
     """The first error in the output of ninja on one line, then what the failed command printed."""
-    first, _, printed = output.partition("\nFAILED: ")[2].partition("\n")[2].partition("\n")
-    lines = []
-    for line in printed.splitlines():
-        if _STATUS.match(line) or line.startswith("ninja: build stopped"):
-            break
-        lines.append(f"    {line}")
-    summary = first_error("\n".join(lines and [line[4:] for line in lines])) or first_error(output)
-    return "\n".join([summary or first, *lines[:_SHOWN_LINES]])
+    command, _, printed = output.partition("\nFAILED: ")[2].partition("\n")[2].partition("\n")
+    lines = list(takewhile(lambda line: not _AFTER.match(line), printed.splitlines()))
+    error = first_error("\n".join(lines)) or first_error(output) or command
+    return with_context(error, lines)
+
+
+def with_context(error: str, printed: Sequence[str]) -> str:
+    """A message of one line, and the first lines of what was printed about it."""
+    return "\n".join([error, *(f"    {line}" for line in printed[:_SHOWN_LINES])])
 
 
 class _BuildProgress:

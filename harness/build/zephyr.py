@@ -17,6 +17,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from harness.base import files, paths, process
@@ -35,6 +36,7 @@ from harness.build.ninja import (
     program,
     python,
     record,
+    with_context,
 )
 from harness.build.options import KERNEL_VARIANTS, BuildResult
 from harness.build.table import load
@@ -57,6 +59,8 @@ _KEPT_OF_SYSBUILD = ("domains.yaml", "merged.hex")
 
 _BUILD_SECONDS = 1800.0
 _QUERY_SECONDS = 60.0
+#: Characters by which an error is found in the output; messages of several lines are joined.
+_TOLD = 30
 #: Kconfig's warning about a selected option of a missing module.
 _LACKING = re.compile(
     r"^warning: (\w+) \(defined at .+\) has direct dependencies 0\b", re.MULTILINE
@@ -391,6 +395,14 @@ def _setting(tree: Path, name: str) -> str:
     return found[1] if found else ""
 
 
+def _printed_about(error: str, output: str) -> list[str]:
+    """The lines of the output from the error on, up to the tools that it stopped."""
+    said = re.sub(r"^\S+:\d+: ", "", error)[:_TOLD]
+    lines = dropwhile(lambda line: said not in line, output.splitlines())
+    printed = takewhile(lambda line: not line.startswith(("ninja: ", "FATAL ERROR: ")), lines)
+    return [line for line in printed if line.strip()]
+
+
 def _failed(output: str, log: Path) -> BuildFailed:
     """The error of a failed build: its first error, and a hint with remedy and log file."""
     lacking = _LACKING.search(output)
@@ -406,7 +418,9 @@ def _failed(output: str, log: Path) -> BuildFailed:
         maps = sorted(log.parent.glob("*/build/zephyr/*.map"), key=lambda one: one.stat().st_mtime)
         if overflows(error) and maps:  # zephyr_pre0.map, of the first of several links
             full = f"{space_hint(maps[-1])}; {full}"
-        return BuildFailed(f"west build failed: {error}", hint=full)
+        return BuildFailed(
+            with_context(f"west build failed: {error}", _printed_about(error, output)), hint=full
+        )
     text, remedy = known
     line = next(line for line in output.splitlines() if text in line)
     return BuildFailed(f"west build failed: {line.strip()}", hint=f"{remedy}; {full}")

@@ -236,7 +236,9 @@ def test_robot_fails_what_was_stopped_and_what_did_not_run_and_reports_the_rest(
     assert group_is_gone(child.pid)
 
 
-def test_a_build_that_is_interrupted_leaves_no_compiler_running(start: Start, tmp_path: Path) -> None:
+def test_a_build_that_is_interrupted_leaves_no_compiler_running(
+    start: Start, tmp_path: Path
+) -> None:
     os.environ["TFLM_HIL_CACHE"], before = str(tmp_path / "cache"), os.environ.get("TFLM_HIL_CACHE")
     try:
         child = start(sys.executable, "-m", "harness", "build", "digits")
