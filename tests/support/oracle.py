@@ -109,3 +109,7 @@ class Oracle:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+#: Those that a case is held against, one after another.
+Oracles = Sequence[Oracle]

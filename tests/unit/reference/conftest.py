@@ -7,43 +7,33 @@ from pathlib import Path
 
 import needs
 import pytest
-from oracle import Oracle
+from oracle import Oracle, Oracles
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    marker = "litert_differs(*rows, reason): rows of a test that are not LiteRT's"
+    marker = "litert_differs(*rows, reason): rows of a test that LiteRT is not asked for"
     config.addinivalue_line("markers", marker)
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test runs with each official interpreter; one with ``micro`` with tflite-micro's alone."""
-    if "_oracle" in metafunc.fixturenames:
-        kinds = ["tflm"] if "micro" in metafunc.fixturenames else ["tflm", "litert"]
-        metafunc.parametrize("_oracle", kinds, indirect=True, scope="session")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem(
     collector: pytest.Module, name: str
 ) -> Generator[None, object, object]:
-    """Leave out the rows that ``litert_differs`` names."""
+    """``litert_differs`` names rows that exist."""
     made = yield
-    if not isinstance(made, list):  # a class
-        return made
-    marks = [mark for test in made for mark in test.iter_markers("litert_differs")]
-    rows = {f"litert-{row}" for mark in marks for row in mark.args}
-    if not rows:
-        return made
-    if unknown := rows - {test.callspec.id for test in made}:
-        raise collector.CollectError(f"{name} has no row {', '.join(sorted(unknown))}")
-    return [test for test in made if test.callspec.id not in rows]
+    if isinstance(made, list):  # not a class
+        rows = {test.callspec.id for test in made if hasattr(test, "callspec")}
+        if unknown := {row for test in made for row in _differing(test)} - rows:
+            raise collector.CollectError(f"{name} has no row {', '.join(sorted(unknown))}")
+    return made
 
 
-@pytest.fixture(scope="session")
-def _oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
-    if request.param == "tflm":
-        needs.require("tflite-micro")
-    oracle = Oracle(request.param)
+def _differing(test: pytest.Item) -> set[str]:
+    return {row for mark in test.iter_markers("litert_differs") for row in mark.args}
+
+
+def _started(kind: str) -> Iterator[Oracle]:
+    oracle = Oracle(kind)
     yield oracle
     oracle.close()
     if file := os.environ.get("TFLM_HIL_AGREED"):
@@ -51,16 +41,22 @@ def _oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
         Path(f"{file}.{oracle.kind}.{os.getpid()}").write_text(json.dumps(rows))
 
 
-@pytest.fixture
-def official(_oracle: Oracle) -> Oracle:
-    """The official interpreter of tflite-micro, and as a second witness TensorFlow Lite's own.
-
-    LiteRT runs with its reference kernels. Rows of ``@pytest.mark.litert_differs`` are left out.
-    """
-    return _oracle
-
-
-@pytest.fixture
-def micro(_oracle: Oracle) -> Oracle:
+@pytest.fixture(scope="session")
+def micro() -> Iterator[Oracle]:
     """The official interpreter of tflite-micro, for what TensorFlow Lite does in another way."""
-    return _oracle
+    needs.require("tflite-micro")
+    yield from _started("tflm")
+
+
+@pytest.fixture(scope="session")
+def _litert() -> Iterator[Oracle]:
+    """TensorFlow Lite's own interpreter, with its reference kernels."""
+    yield from _started("litert")
+
+
+@pytest.fixture
+def official(request: pytest.FixtureRequest, micro: Oracle) -> Oracles:
+    """That of tflite-micro and, but for rows of ``litert_differs``, LiteRT as a second witness."""
+    if hasattr(request.node, "callspec") and request.node.callspec.id in _differing(request.node):
+        return [micro]
+    return [micro, request.getfixturevalue("_litert")]

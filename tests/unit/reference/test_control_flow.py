@@ -10,7 +10,7 @@ from hypothesis import given
 from model_builder import Graph, Op, T, build, build_graphs
 from networks import ring_operators
 from operator_cases import Case, Draw, agree, cases, draws
-from oracle import Oracle, Refused
+from oracle import Oracle, Oracles, Refused
 from type_table import signatures
 
 from harness.base.errors import BadModel
@@ -47,7 +47,7 @@ def _choice(x: T, y: T, output: T, **changed: object) -> bytes:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_if_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_if_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     tensors = [T(shape, dtype, *((0.02, 0) if dtype != "float32" else ())) for _ in range(3)]
     arrays = [
@@ -80,7 +80,7 @@ def _counting(limit: int, step: int = 3) -> bytes:
 
 @cases
 @given(draw=draws())
-def test_while_equals(official: Oracle, draw: Draw) -> None:
+def test_while_equals(official: Oracles, draw: Draw) -> None:
     arrays = [[np.array([draw.int(-9, 40)], np.int32), draw.array((4,), "int32")] for _ in range(3)]
     agree(official, Case(_counting(draw.int(-10, 50), draw.int(1, 5)), arrays, outputs=2))
 

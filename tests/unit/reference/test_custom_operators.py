@@ -28,14 +28,14 @@ def ring(draw: Draw, slots: int, flex: dict[str, Any], **changed: Any) -> Case:
 @cases
 @given(draw=draws())
 def test_circular_buffer_equals(micro: Oracle, draw: Draw) -> None:
-    agree(micro, ring(draw, draw.int(1, 6), {"cycles_max": 1}))
+    agree([micro], ring(draw, draw.int(1, 6), {"cycles_max": 1}))
 
 
 @pytest.mark.parametrize("slots", [5, 13, 25])
 @cases
 @given(draw=draws())
 def test_circular_buffer_without_a_period_equals(slots: int, micro: Oracle, draw: Draw) -> None:
-    agree(micro, ring(draw, slots, {"cycles_max": 0}))
+    agree([micro], ring(draw, slots, {"cycles_max": 0}))
 
 
 @given(draw=draws())
@@ -104,7 +104,7 @@ def detection(draw: Draw, *, regular: bool) -> Case:
 @cases
 @given(draw=draws())
 def test_detection_postprocess_equals(regular: bool, micro: Oracle, draw: Draw) -> None:
-    agree(micro, detection(draw, regular=regular))
+    agree([micro], detection(draw, regular=regular))
 
 
 @given(draw=draws())

@@ -65,7 +65,7 @@ def test_a_table_of_values_equals(dtype: str, micro: Oracle, draw: Draw) -> None
     indices = draw.generator().integers(0, stride, elements)
     table = draw.array((channels, stride), dtype)
     description = head(_LUT, width, stride) + table.tobytes()
-    agree(micro, decoding(draw, packed(indices, width), description, tensor))
+    agree([micro], decoding(draw, packed(indices, width), description, tensor))
 
 
 @pytest.mark.parametrize("dtype", _TYPES)
@@ -75,7 +75,7 @@ def test_a_pruned_tensor_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     tensor, _ = output(draw, dtype, zero_points=dtype == "int8" and draw.flag())
     kept = draw.generator().integers(0, 2, int(np.prod(tensor.shape)))
     table = draw.array((max(int(kept.sum()), 1),), dtype)
-    agree(micro, decoding(draw, packed(kept, 1), head(_PRUNE) + table.tobytes(), tensor))
+    agree([micro], decoding(draw, packed(kept, 1), head(_PRUNE) + table.tobytes(), tensor))
 
 
 def codes(draw: Draw, symbols: int) -> dict[str, int]:
@@ -126,7 +126,7 @@ def test_huffman_codes_equal(dtype: str, size: int, micro: Oracle, draw: Draw) -
     encoded = packed(np.array([int(bit) for bit in bits]), 1)
     description = head(_HUFFMAN, (first - 1) << 4 | (size == 32)) + entries.tobytes()
     case = decoding(draw, encoded, description, T(shape, dtype))
-    agree(micro, case)
+    agree([micro], case)
     wanted = np.vectorize(meant.__getitem__)(chosen).astype(f"u{dtype}").astype(dtype)
     assert np.array_equal(Interpreter(Model.from_bytes(case.model)).invoke([])[0], wanted)
 
@@ -154,7 +154,7 @@ def test_weights_that_are_decoded_are_constants_to_a_convolution(micro: Oracle, 
         Op("CONV_2D", [0, 3, 4], [5], ("Conv2D", {"Padding": 1, "StrideH": 1, "StrideW": 1})),
     ]
     inputs = [[draw.array((1, 4, 4, depth), "int8")] for _ in range(3)]
-    agree(micro, Case(build(tensors, operators, [0], [5]), inputs, outputs=1))
+    agree([micro], Case(build(tensors, operators, [0], [5]), inputs, outputs=1))
 
 
 def test_several_tensors_are_decoded_by_one_operator() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from model_builder import ACTIVATIONS, Op, T, build
 from operator_cases import Case, Draw, agree, broadcasting, cases, draws, single
-from oracle import Oracle
+from oracle import Oracles
 
 from harness.base.errors import BadModel
 from harness.model import Model
@@ -37,7 +37,7 @@ def _two_inputs(
 @pytest.mark.parametrize("op", ["ADD", "SUB"])
 @cases
 @given(draw=draws())
-def test_sums_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_sums_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, dtype)
@@ -55,7 +55,7 @@ def test_sums_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
 @given(draw=draws())
-def test_mul_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_mul_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, dtype)
@@ -69,7 +69,7 @@ def test_mul_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("op", ["MINIMUM", "MAXIMUM"])
 @cases
 @given(draw=draws())
-def test_extremes_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_extremes_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     case = _two_inputs(draw, op, dtype, "MaximumMinimum")
     agree(official, case)
 
@@ -90,7 +90,7 @@ COMPARED = [
 @pytest.mark.parametrize(("op", "dtype"), COMPARED)
 @cases
 @given(draw=draws())
-def test_comparisons_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_comparisons_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     if dtype == "int8":
@@ -109,14 +109,14 @@ def test_comparisons_equal(op: str, dtype: str, official: Oracle, draw: Draw) ->
 @pytest.mark.parametrize("op", ["LOGICAL_AND", "LOGICAL_OR"])
 @cases
 @given(draw=draws())
-def test_logical_operators_equal(op: str, official: Oracle, draw: Draw) -> None:
+def test_logical_operators_equal(op: str, official: Oracles, draw: Draw) -> None:
     table = "".join(word.title() for word in op.split("_"))
     agree(official, _two_inputs(draw, op, "bool", table))
 
 
 @cases
 @given(draw=draws())
-def test_logical_not_equals(official: Oracle, draw: Draw) -> None:
+def test_logical_not_equals(official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     tensors = [T(shape, "bool"), T(shape, "bool")]
     agree(official, single(draw, "LOGICAL_NOT", tensors, [0], ("LogicalNot", {})))
@@ -134,14 +134,14 @@ def _one_input(
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_relu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_relu_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     agree(official, _one_input(draw, "RELU", dtype, None))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_relu6_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_relu6_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = draw.tensor(shape, dtype)
     if dtype != "float32":
@@ -153,7 +153,7 @@ def test_relu6_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_leaky_relu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_leaky_relu_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     alpha = draw.real(-1, 2)
     agree(official, _one_input(draw, "LEAKY_RELU", dtype, "LeakyRelu", {"Alpha": alpha}))
 
@@ -161,7 +161,7 @@ def test_leaky_relu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(draw=draws())
-def test_hard_swish_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_hard_swish_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     case = _one_input(draw, "HARD_SWISH", dtype, "HardSwish")
     if dtype == "int8":
         shape = draw.shape(1, 4)
@@ -179,7 +179,7 @@ def test_hard_swish_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("op", ["LOGISTIC", "TANH"])
 @cases
 @given(draw=draws())
-def test_squashing_functions_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_squashing_functions_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     y = {
         "int8": {
             "scale": 1 / 256 if op == "LOGISTIC" else 1 / 128,
@@ -201,7 +201,7 @@ def test_squashing_functions_equal(op: str, dtype: str, official: Oracle, draw: 
 @pytest.mark.parametrize("dtype", ["int8", "int8-int16", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_softmax_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_softmax_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     before, _, after = dtype.partition("-")
     after = after or before
     shape = (*draw.shape(0, 2), draw.one(1, 2, draw.int(1, 40), 300))
@@ -232,7 +232,7 @@ def test_softmax_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 )
 @cases
 @given(draw=draws())
-def test_real_functions_equal(op: str, official: Oracle, draw: Draw) -> None:
+def test_real_functions_equal(op: str, official: Oracles, draw: Draw) -> None:
     table = {"NEG": "Neg", "EXP": "Exp", "SQUARE": "Square", "COS": "Cos"}.get(op)
     case = _one_input(draw, op, "float32", table)
     if op in ("LOG", "SQRT", "RSQRT"):
@@ -245,7 +245,7 @@ def test_real_functions_equal(op: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 @cases
 @given(draw=draws())
-def test_quantized_rsqrt_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_quantized_rsqrt_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     case = _one_input(draw, "RSQRT", dtype, None)
     zero_point = Model.from_bytes(case.model).tensors[0].zero_point
     case.inputs = [[np.maximum(x, x.dtype.type(zero_point)) for x in row] for row in case.inputs]
@@ -265,7 +265,7 @@ def test_rsqrt_of_a_value_below_zero_is_refused_when_it_is_computed(dtype: str) 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_abs_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_abs_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     agree(official, _one_input(draw, "ABS", dtype, "Abs"))
 
 
@@ -280,7 +280,7 @@ CONVERSIONS = [
 @pytest.mark.parametrize(("before", "after"), CONVERSIONS)
 @cases
 @given(draw=draws())
-def test_quantize_equals(before: str, after: str, official: Oracle, draw: Draw) -> None:
+def test_quantize_equals(before: str, after: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     quantized = {"scale": draw.scale(), "zero": draw.int(0, 255)}
     x = (
@@ -304,7 +304,7 @@ def test_quantize_equals(before: str, after: str, official: Oracle, draw: Draw) 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
 @cases
 @given(draw=draws())
-def test_dequantize_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_dequantize_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = (
         T(shape, "uint8", draw.scale(), draw.int(0, 255))
@@ -319,7 +319,7 @@ SPECIAL = np.array([[3e38, -3e38, np.inf, -np.inf, np.nan, 0.0, 1.0, -1e-45]], n
 
 @pytest.mark.parametrize("op", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
 @pytest.mark.parametrize("activation", [0, 1])
-def test_overflow_infinity_and_nan_equal(op: str, activation: int, official: Oracle) -> None:
+def test_overflow_infinity_and_nan_equal(op: str, activation: int, official: Oracles) -> None:
     real = T(SPECIAL.shape, "float32")
     table, fields = op.title(), {"FusedActivationFunction": activation}
     if op in ("MINIMUM", "MAXIMUM"):
@@ -333,12 +333,12 @@ def test_overflow_infinity_and_nan_equal(op: str, activation: int, official: Ora
 @pytest.mark.parametrize(
     "op", ["RELU", "RELU6", "LOGISTIC", "TANH", "EXP", "ABS", "FLOOR", "ROUND", "HARD_SWISH"]
 )
-def test_special_values_equal(op: str, official: Oracle) -> None:
+def test_special_values_equal(op: str, official: Oracles) -> None:
     real = T(SPECIAL.shape, "float32")
     agree(official, Case(build([real] * 2, [Op(op, [0], [1])], [0], [1]), [[SPECIAL]], ulps=2))
 
 
-def test_max_pooling_ignores_nan(official: Oracle) -> None:
+def test_max_pooling_ignores_nan(official: Oracles) -> None:
     fields = {"Padding": 1, "StrideW": 1, "StrideH": 1, "FilterWidth": 2, "FilterHeight": 1}
     tensors = [T((1, 1, 8, 1), "float32"), T((1, 1, 7, 1), "float32")]
     model = build(tensors, [Op("MAX_POOL_2D", [0], [1], ("Pool2D", fields))], [0], [1])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from model_builder import T
 from operator_cases import Draw, agree, cases, draws, single, sum_bound
-from oracle import Oracle
+from oracle import Oracles
 
 MOVED = ["int8", "int16", "float32"]
 moved = pytest.mark.parametrize("dtype", MOVED)
@@ -29,7 +29,7 @@ def _like(draw: Draw, x: T, shape: object) -> T:
 @moved
 @cases
 @given(draw=draws())
-def test_reshape_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_reshape_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     size = int(np.prod(x.shape))
     split = draw.one(*[n for n in range(1, size + 1) if size % n == 0])
@@ -42,7 +42,7 @@ def test_reshape_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved
 @cases
 @given(draw=draws())
-def test_squeeze_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_squeeze_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 3)
     at = draw.int(0, len(shape))
     x = draw.tensor((*shape[:at], 1, *shape[at:]), dtype)
@@ -53,7 +53,7 @@ def test_squeeze_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved
 @cases
 @given(draw=draws())
-def test_expand_dims_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_expand_dims_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 3), dtype)
     at = draw.int(-len(x.shape) - 1, len(x.shape))
     place = at + len(x.shape) + 1 if at < 0 else at
@@ -65,7 +65,7 @@ def test_expand_dims_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved
 @cases
 @given(draw=draws())
-def test_transpose_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_transpose_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 5), dtype)
     order = draw.generator().permutation(len(x.shape))
     y = _like(draw, x, [x.shape[axis] for axis in order])
@@ -75,7 +75,7 @@ def test_transpose_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved_and("int32", "int64")
 @cases
 @given(draw=draws())
-def test_pack_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_pack_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x, count = draw.tensor(draw.shape(1, 3), dtype), draw.int(1, 4)
     axis = draw.int(-len(x.shape) - 1, len(x.shape))
     place = axis + len(x.shape) + 1 if axis < 0 else axis
@@ -88,7 +88,7 @@ def test_pack_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved_and("int32")
 @cases
 @given(draw=draws())
-def test_unpack_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_unpack_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(2, 4, 4), dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     place = axis % len(x.shape)
@@ -101,7 +101,7 @@ def test_unpack_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved_and("int32", "int64", "bool")
 @cases
 @given(draw=draws())
-def test_concatenation_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_concatenation_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x, count = draw.tensor(draw.shape(1, 4), dtype), draw.int(1, 4)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     parts = []
@@ -122,7 +122,7 @@ def test_concatenation_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved_and("int32")
 @cases
 @given(draw=draws())
-def test_split_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_split_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     count = draw.int(1, 4)
     shape = list(draw.shape(1, 4))
     axis = draw.int(-len(shape), len(shape) - 1)
@@ -139,7 +139,7 @@ def test_split_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved
 @cases
 @given(draw=draws())
-def test_split_v_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_split_v_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     sizes = [draw.int(1, 3) for _ in range(draw.int(1, 3))]
     shape = list(draw.shape(1, 4))
     axis = draw.int(0, len(shape) - 1)
@@ -155,7 +155,7 @@ def test_split_v_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved_and("int32", "bool")
 @cases
 @given(draw=draws())
-def test_slice_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_slice_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     begin = [draw.int(0, n - 1) for n in x.shape]
     size = [draw.int(1, n - b) for n, b in zip(x.shape, begin, strict=True)]
@@ -170,7 +170,7 @@ def test_slice_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved_and("int32", "bool")
 @cases
 @given(draw=draws())
-def test_strided_slice_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_strided_slice_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     masks = {name: draw.int(0, 15) for name in ("BeginMask", "EndMask", "ShrinkAxisMask")}
     begin, end, strides, cuts = [], [], [], []
@@ -197,7 +197,7 @@ def test_strided_slice_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("op", ["PAD", "PADV2"])
 @cases
 @given(draw=draws())
-def test_padding_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_padding_equals(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     pads = [(draw.int(0, 3), draw.int(0, 3)) for _ in x.shape]
     y = _like(draw, x, [a + n + b for n, (a, b) in zip(x.shape, pads, strict=True)])
@@ -214,7 +214,7 @@ def test_padding_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> No
 @pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 @cases
 @given(draw=draws())
-def test_pooling_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_pooling_equals(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     kernel, stride = (draw.int(1, 4), draw.int(1, 4)), (draw.int(1, 3), draw.int(1, 3))
     same = draw.flag()
     sizes = [draw.int(1 if same else k, 9) for k in kernel]
@@ -250,7 +250,7 @@ def test_pooling_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> No
 @pytest.mark.parametrize("op", ["MEAN", "SUM"])
 @cases
 @given(draw=draws())
-def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_means_and_sums_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     rank = len(x.shape)
     axes = [draw.int(-rank, rank - 1) for _ in range(draw.int(1, rank))]
@@ -272,7 +272,7 @@ def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, draw: Draw)
 @pytest.mark.parametrize("op", ["REDUCE_MAX", "REDUCE_MIN"])
 @cases
 @given(draw=draws())
-def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     rank = len(x.shape)
     axes = sorted({draw.int(0, rank - 1) for _ in range(draw.int(1, rank))})
@@ -286,7 +286,7 @@ def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, draw: Dra
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
 @cases
 @given(draw=draws())
-def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_arg_extremes_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     y = T(tuple(np.delete(x.shape, axis)), "int32")
@@ -300,7 +300,7 @@ def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, draw: Draw) -
 @moved
 @cases
 @given(draw=draws())
-def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_resize_nearest_neighbor_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor((draw.int(1, 2), draw.int(1, 8), draw.int(1, 8), draw.int(1, 4)), dtype)
     size = (draw.int(1, 16), draw.int(1, 16))
     fields = {"AlignCorners": draw.flag(), "HalfPixelCenters": draw.flag()}
@@ -312,7 +312,7 @@ def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, draw: Draw
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(draw=draws())
-def test_resize_bilinear_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_resize_bilinear_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor((draw.int(1, 2), draw.int(1, 8), draw.int(1, 8), draw.int(1, 4)), dtype)
     size = (draw.int(1, 16), draw.int(1, 16))
     align, half = draw.one((False, False), (True, False), (False, True))

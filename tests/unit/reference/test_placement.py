@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from model_builder import Op, T, build
 from operator_cases import Case, Draw, agree, cases, draws, single, thinned
-from oracle import Oracle
+from oracle import Oracle, Oracles
 
 from harness.model import Model
 from harness.reference import Interpreter
@@ -49,13 +49,13 @@ def test_space_to_batch_nd_equals(dtype: str, micro: Oracle, draw: Draw) -> None
     margins = list(zip(before, after, strict=True))
     tensors = [x, _integers(blocks), _integers(margins), y]
     options = ("SpaceToBatchND", {})
-    agree(micro, single(draw, "SPACE_TO_BATCH_ND", tensors, [0, 1, 2], options, arena=64 << 20))
+    agree([micro], single(draw, "SPACE_TO_BATCH_ND", tensors, [0, 1, 2], options, arena=64 << 20))
 
 
 @moved
 @cases
 @given(draw=draws())
-def test_batch_to_space_nd_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_batch_to_space_nd_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     axes = draw.int(1, 2)
     blocks = [draw.int(1, 3) for _ in range(axes)]
     inner = [draw.int(1, 3) for _ in range(axes)]
@@ -74,7 +74,7 @@ def test_batch_to_space_nd_equals(dtype: str, official: Oracle, draw: Draw) -> N
 @moved
 @cases
 @given(draw=draws())
-def test_blocks_and_channels_equal(op: str, dtype: str, official: Oracle, draw: Draw) -> None:
+def test_blocks_and_channels_equal(op: str, dtype: str, official: Oracles, draw: Draw) -> None:
     block, n, h, w, c = (draw.int(1, 3) for _ in range(5))
     flat, deep = (n, h * block, w * block, c), (n, h, w, c * block * block)
     source, target = (flat, deep) if op == "SPACE_TO_DEPTH" else (deep, flat)
@@ -86,7 +86,7 @@ def test_blocks_and_channels_equal(op: str, dtype: str, official: Oracle, draw: 
 @moved
 @cases
 @given(draw=draws())
-def test_gather_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_gather_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     axis = draw.int(0, len(x.shape) - 1)
     batch = draw.int(0, axis)
@@ -102,7 +102,7 @@ def test_gather_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved
 @cases
 @given(draw=draws())
-def test_gather_at_computed_places_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_gather_at_computed_places_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor((draw.int(1, 5), draw.int(1, 3)), dtype)
     places = T((draw.int(1, 4),), "int32")
     y = _like(x, (*places.shape, x.shape[1]))
@@ -115,7 +115,7 @@ def test_gather_at_computed_places_equals(dtype: str, official: Oracle, draw: Dr
 @moved
 @cases
 @given(draw=draws())
-def test_gather_nd_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_gather_nd_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     depth = draw.int(1, len(x.shape))
     lead = draw.shape(0, 2, 3)
@@ -137,14 +137,14 @@ def test_embedding_lookup_equals(table: str, output: str, micro: Oracle, draw: D
     case = single(draw, "EMBEDDING_LOOKUP", [places, values, y], [0, 1])
     for arrays in case.inputs:
         arrays[0] %= rows[0]
-    agree(micro, case)
+    agree([micro], case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("index", ["int32", "int64"])
 @cases
 @given(draw=draws())
-def test_dynamic_update_slice_equals(dtype: str, index: str, official: Oracle, draw: Draw) -> None:
+def test_dynamic_update_slice_equals(dtype: str, index: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     part = _like(x, [draw.int(1, size) for size in x.shape])
     start = T((len(x.shape),), index)
@@ -161,7 +161,7 @@ def test_dynamic_update_slice_equals(dtype: str, index: str, official: Oracle, d
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
 @cases
 @given(draw=draws())
-def test_fill_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_fill_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4)
     x = draw.tensor((), dtype)
     dims = _integers(shape, draw.one("int32", "int64"))
@@ -177,7 +177,7 @@ def test_fill_of_a_narrow_shape_equals(index: str, dtype: str, micro: Oracle, dr
     shape = draw.shape(1, 4)
     x = draw.tensor((), dtype)
     tensors = [x, _integers(shape, index), _like(x, shape)]
-    agree(micro, single(draw, "FILL", tensors, [1, 0], ("Fill", {})))
+    agree([micro], single(draw, "FILL", tensors, [1, 0], ("Fill", {})))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32"])
@@ -185,13 +185,13 @@ def test_fill_of_a_narrow_shape_equals(index: str, dtype: str, micro: Oracle, dr
 @given(draw=draws())
 def test_zeros_like_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
-    agree(micro, single(draw, "ZEROS_LIKE", [x, _like(x, x.shape)], [0], ("ZerosLike", {})))
+    agree([micro], single(draw, "ZEROS_LIKE", [x, _like(x, x.shape)], [0], ("ZerosLike", {})))
 
 
 @pytest.mark.parametrize("dtype", EVERY_TYPE)
 @cases
 @given(draw=draws())
-def test_shape_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_shape_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 5), dtype)
     options = ("Shape", {"OutType": 2})
     agree(official, single(draw, "SHAPE", [x, T((len(x.shape),), "int32")], [0], options))
@@ -200,7 +200,7 @@ def test_shape_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", EVERY_TYPE)
 @cases
 @given(draw=draws())
-def test_broadcast_to_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_broadcast_to_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 5, 4)
     given_shape = [draw.one(1, size) for size in shape][draw.int(0, len(shape) - 1) :]
     x = draw.tensor(given_shape, dtype)
@@ -212,7 +212,7 @@ def test_broadcast_to_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @cases
 @given(draw=draws())
-def test_broadcast_args_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_broadcast_args_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 5, 9)
     short = [draw.one(1, size) for size in shape][draw.int(0, len(shape) - 1) :]
     pair = [np.array(shape, dtype), np.array(short, dtype)]
@@ -226,7 +226,7 @@ def test_broadcast_args_equals(dtype: str, official: Oracle, draw: Draw) -> None
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_select_v2_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_select_v2_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 5, 4)
     shapes = [thinned(draw, shape) for _ in range(3)]
     x = draw.tensor(shapes[1], dtype)
@@ -238,7 +238,7 @@ def test_select_v2_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "float32", "bool"])
 @cases
 @given(draw=draws())
-def test_reverse_v2_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_reverse_v2_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 5, 4), dtype)
     rank = len(x.shape)
     first = draw.int(0, rank - 1)
@@ -251,7 +251,7 @@ def test_reverse_v2_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 @moved
 @cases
 @given(draw=draws())
-def test_mirror_pad_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_mirror_pad_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4, 4), dtype)
     reflect = draw.flag()
     pairs = [[draw.int(0, size - reflect) for _ in (0, 1)] for size in x.shape]
@@ -277,12 +277,12 @@ def test_cast_equals(source: str, target: str, micro: Oracle, draw: Draw) -> Non
         for arrays in case.inputs:
             limit = 2.0**31 if target != "uint32" else 2.0**32
             arrays[0] = np.abs(arrays[0]) % np.float32(limit)
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
 @given(draw=draws())
-def test_reduce_all_equals(official: Oracle, draw: Draw) -> None:
+def test_reduce_all_equals(official: Oracles, draw: Draw) -> None:
     shape = draw.shape(1, 4, 3)
     axes = sorted({draw.int(0, len(shape) - 1) for _ in range(2)})
     keep = draw.flag()

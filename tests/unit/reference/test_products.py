@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from model_builder import ACTIVATIONS, PADDINGS, Op, T, build
 from operator_cases import Case, Draw, agree, cases, draws, single, sum_bound
-from oracle import Oracle
+from oracle import Oracle, Oracles
 
 from harness.model import Model
 from harness.reference import Interpreter
@@ -70,7 +70,7 @@ def _finish(
 @pytest.mark.parametrize("kind", KINDS)
 @cases
 @given(draw=draws())
-def test_fully_connected_equals(kind: str, official: Oracle, draw: Draw) -> None:
+def test_fully_connected_equals(kind: str, official: Oracles, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     batch, depth, outputs = draw.int(1, 4), draw.int(1, 40), draw.int(1, 9)
     x, y = draw.tensor((batch, depth), dtype), draw.tensor((batch, outputs), dtype)
@@ -112,7 +112,7 @@ def test_fully_connected_of_computed_weights_equals(dtype: str, micro: Oracle, d
     if dtype == "float32":
         plain = Op("FULLY_CONNECTED", [0, 1, 2], [3], ("FullyConnected", {}))
         case.bound, case.ulps = sum_bound(build(tensors, [plain], fed, [3]), depth), 2
-    agree(micro, case)
+    agree([micro], case)
 
 
 def _window_options(draw: Draw, *, dilated: bool) -> tuple[dict, tuple[int, int]]:
@@ -156,7 +156,7 @@ def _spatial(
 @pytest.mark.parametrize("kind", KINDS)
 @cases
 @given(draw=draws())
-def test_conv_2d_equals(kind: str, official: Oracle, draw: Draw) -> None:
+def test_conv_2d_equals(kind: str, official: Oracles, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     options, dilation = _window_options(draw, dilated=True)
     kernel = (draw.int(1, 4), draw.int(1, 4))
@@ -184,7 +184,7 @@ def test_conv_2d_equals(kind: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @cases
 @given(draw=draws())
-def test_depthwise_conv_2d_equals(kind: str, official: Oracle, draw: Draw) -> None:
+def test_depthwise_conv_2d_equals(kind: str, official: Oracles, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     options, dilation = _window_options(draw, dilated=True)
     kernel = (draw.int(1, 4), draw.int(1, 4))
@@ -207,7 +207,7 @@ def test_depthwise_conv_2d_equals(kind: str, official: Oracle, draw: Draw) -> No
 @pytest.mark.parametrize("kind", ["int8-int8", "int16-int8", "float32-float32"])
 @cases
 @given(draw=draws())
-def test_transpose_conv_equals(kind: str, official: Oracle, draw: Draw) -> None:
+def test_transpose_conv_equals(kind: str, official: Oracles, draw: Draw) -> None:
     dtype, weights = kind.split("-")
     options, _ = _window_options(draw, dilated=False)
     kernel, batch = (draw.int(1, 4), draw.int(1, 4)), draw.int(1, 2)
@@ -233,7 +233,7 @@ def test_transpose_conv_equals(kind: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_batch_matmul_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_batch_matmul_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     rows, depth, columns = draw.int(1, 6), draw.int(1, 12), draw.int(1, 6)
     lead = draw.shape(0, 2, 3)
     adj_x, adj_y = draw.flag(), draw.flag()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from model_builder import ACTIVATIONS, T
 from operator_cases import Draw, agree, broadcasting, cases, draws, single, thinned
-from oracle import Oracle
+from oracle import Oracle, Oracles
 
 FUSED = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
@@ -29,7 +29,7 @@ def test_add_n_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
         y.scale, y.zero = float(np.float32(x.scale * draw.power(-18, 8))), draw.zero(dtype)
     tensors = [*[x] * count, y]
     options = ("AddN", {})
-    agree(micro, single(draw, "ADD_N", tensors, range(count), options, fed=range(count)))
+    agree([micro], single(draw, "ADD_N", tensors, range(count), options, fed=range(count)))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
@@ -43,14 +43,14 @@ def test_cumsum_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
         y.scale, y.zero = float(np.float32(x.scale * draw.power(-18, 8))), draw.zero(dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
     options = ("Cumsum", {"Exclusive": draw.flag(), "Reverse": draw.flag()})
-    agree(micro, single(draw, "CUMSUM", [x, _integers([axis]), y], [0, 1], options))
+    agree([micro], single(draw, "CUMSUM", [x, _integers([axis]), y], [0, 1], options))
 
 
 @pytest.mark.litert_differs("int16", reason="LiteRT refuses this variant")
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
 @given(draw=draws())
-def test_squared_difference_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_squared_difference_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     tensors = [draw.tensor(shape, dtype) for shape in (a_shape, b_shape, y_shape)]
     agree(
@@ -76,13 +76,13 @@ def test_div_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
         arrays[1][arrays[1] == zero] = 1 if zero != 1 else 2
         if dtype == "int32":  # the one quotient that does not fit
             arrays[0][arrays[0] == -(2**31)] = 7
-    agree(micro, case)
+    agree([micro], case)
 
 
 @pytest.mark.parametrize("op", ["FLOOR_DIV", "FLOOR_MOD"])
 @cases
 @given(draw=draws())
-def test_floored_quotients_equal(op: str, official: Oracle, draw: Draw) -> None:
+def test_floored_quotients_equal(op: str, official: Oracles, draw: Draw) -> None:
     a_shape, b_shape, y_shape = broadcasting(draw)
     tensors = [T(shape, "float32") for shape in (a_shape, b_shape, y_shape)]
     table = "FloorDiv" if op == "FLOOR_DIV" else "FloorMod"
@@ -92,7 +92,7 @@ def test_floored_quotients_equal(op: str, official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(draw=draws())
-def test_l2_normalization_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_l2_normalization_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     lead = draw.shape(0, 3, 3)
     x = draw.tensor((*lead, draw.one(1, 2, 3, 17, draw.int(1, 900))), dtype)
     y = T(x.shape, dtype, *((1 / 128, 0) if dtype == "int8" else ()))
@@ -107,7 +107,7 @@ def test_l2_normalization_equals(dtype: str, official: Oracle, draw: Draw) -> No
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(draw=draws())
-def test_log_softmax_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_log_softmax_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     lead = draw.shape(0, 3, 3)
     x = draw.tensor((*lead, draw.one(1, 2, 3, 17, draw.int(1, 600))), dtype)
     y = T(x.shape, dtype, *((1 / 16, 127) if dtype == "int8" else ()))
@@ -124,7 +124,7 @@ def test_log_softmax_equals(dtype: str, official: Oracle, draw: Draw) -> None:
 
 @cases
 @given(draw=draws())
-def test_l2_pool_2d_equals(official: Oracle, draw: Draw) -> None:
+def test_l2_pool_2d_equals(official: Oracles, draw: Draw) -> None:
     n, c = draw.int(1, 2), draw.int(1, 3)
     h, w, kh, kw, sh, sw = (draw.int(1, most) for most in (6, 6, 3, 3, 3, 3))
     padding = draw.int(0, 1)
@@ -150,7 +150,7 @@ def test_l2_pool_2d_equals(official: Oracle, draw: Draw) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(draw=draws())
-def test_elu_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_elu_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     x = draw.tensor(draw.shape(1, 4), dtype)
     y = draw.tensor(x.shape, dtype)
     agree(official, single(draw, "ELU", [x, y], [0], ulps=2 if dtype == "float32" else 0))
@@ -168,4 +168,4 @@ def test_prelu_equals(dtype: str, micro: Oracle, draw: Draw) -> None:
         alpha.data = draw.array(alpha.shape, slopes)
     y = draw.tensor(x.shape, dtype)
     fed = (0,) if alpha.data is not None else (0, 1)
-    agree(micro, single(draw, "PRELU", [x, alpha, y], [0, 1], fed=fed))
+    agree([micro], single(draw, "PRELU", [x, alpha, y], [0, 1], fed=fed))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from model_builder import T
 from operator_cases import Case, Draw, agree, cases, draws, single
-from oracle import Oracle
+from oracle import Oracle, Oracles
 
 from harness.model import Model
 from harness.reference import Interpreter
@@ -17,7 +17,7 @@ from harness.reference import Interpreter
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
 @cases
 @given(draw=draws())
-def test_svdf_equals(kind: str, official: Oracle, draw: Draw) -> None:
+def test_svdf_equals(kind: str, official: Oracles, draw: Draw) -> None:
     dtype, _, state_type = kind.partition("-")
     batch, depth, units = draw.int(1, 2), draw.int(1, 12), draw.int(1, 5)
     rank, memory = draw.int(1, 3), draw.int(1, 6)
@@ -102,7 +102,7 @@ def lstm(draw: Draw, dtype: str) -> Case:
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(draw=draws())
-def test_lstm_equals(dtype: str, official: Oracle, draw: Draw) -> None:
+def test_lstm_equals(dtype: str, official: Oracles, draw: Draw) -> None:
     agree(official, lstm(draw, dtype))
 
 
@@ -139,4 +139,4 @@ def test_svdf_of_computed_weights_equals(state_type: str, micro: Oracle, draw: D
     tensors[3].scale = float(np.float32(state.scale * tensors[2].scale))
     options = ("SVDF", {"Rank": rank})
     fed, count = (0, 1, 2), memory + 2
-    agree(micro, single(draw, "SVDF", tensors, range(5), options, fed=fed, inferences=count))
+    agree([micro], single(draw, "SVDF", tensors, range(5), options, fed=fed, inferences=count))

@@ -36,7 +36,7 @@ def test_signal_window_equals(micro: Oracle, draw: Draw) -> None:
     x = T((*draw.shape(0, 2, 3), size * draw.int(1, 3)), "int16")
     weights = _constant(draw.array((size,), "int16"))
     flex = {"shift": draw.int(0, 20)}
-    agree(micro, single(draw, "SignalWindow", [x, weights, x], [0, 1], flex=flex))
+    agree([micro], single(draw, "SignalWindow", [x, weights, x], [0, 1], flex=flex))
 
 
 @cases
@@ -46,7 +46,7 @@ def test_signal_fft_auto_scale_equals(micro: Oracle, draw: Draw) -> None:
     case = single(draw, "SignalFftAutoScale", [x, x, T((), "int32")], [0], outputs=(1, 2), flex={})
     for arrays in case.inputs:
         arrays[0] >>= draw.int(0, 16)
-    agree(micro, case)
+    agree([micro], case)
 
 
 @pytest.mark.parametrize("op", ["SignalRfft", "SignalIrfft"])
@@ -69,7 +69,7 @@ def test_signal_transforms_equal(op: str, dtype: str, micro: Oracle, draw: Draw)
     if dtype == "int32":  # beyond this the sums of the last stage overflow, which C leaves open
         for arrays in case.inputs:
             arrays[0] >>= 2
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -82,7 +82,7 @@ def test_signal_energy_equals(micro: Oracle, draw: Draw) -> None:
     tensors = [T((2 * bins,), "int16"), T((bins,), "uint32")]
     case = single(draw, "SignalEnergy", tensors, [0], flex=flex)
     case.written = lambda _: [slice(start, end)]
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -97,7 +97,7 @@ def test_signal_filter_bank_equals(micro: Oracle, draw: Draw) -> None:
     constants = [_constant(v.astype(np.int16)) for v in (*tables, starts, places, widths)]
     tensors = [T((bins,), "uint32"), *constants, T((channels,), "uint64")]
     flex = {"num_channels": channels}
-    agree(micro, single(draw, "SignalFilterBank", tensors, range(6), flex=flex))
+    agree([micro], single(draw, "SignalFilterBank", tensors, range(6), flex=flex))
 
 
 @cases
@@ -114,7 +114,7 @@ def test_signal_filter_bank_square_root_equals(micro: Oracle, draw: Draw) -> Non
         near = squares * squares + np.uint64(draw.int(0, 3)) - np.uint64(1)
         arrays[0] = draw.one(arrays[0], near) >> shift
         arrays[1] = np.array(draw.int(0, 31), np.int32)
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -140,7 +140,7 @@ def test_signal_spectral_subtraction_equals(micro: Oracle, draw: Draw) -> None:
     small = draw.int(0, 24)
     for arrays in case.inputs:
         arrays[0] >>= np.uint32(small)
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -155,7 +155,7 @@ def test_signal_filter_bank_log_equals(micro: Oracle, draw: Draw) -> None:
     case = single(draw, "SignalFilterBankLog", tensors, [0], flex=flex)
     for arrays in case.inputs:
         arrays[0] >>= np.uint32(draw.int(0, 31))
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -169,7 +169,7 @@ def test_signal_pcan_equals(micro: Oracle, draw: Draw) -> None:
     for arrays in case.inputs:
         arrays[0] >>= np.uint32(draw.int(0, 31))
         arrays[1] >>= np.uint32(draw.int(0, 31))
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -187,7 +187,7 @@ def test_signal_framer_equals(micro: Oracle, draw: Draw) -> None:
     flex = {"frame_size": size, "frame_step": step, "prefill": prefill}
     case = single(draw, "SignalFramer", tensors, [0], outputs=(1, 2), flex=flex, inferences=6)
     case.written = _if_valid
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -205,7 +205,7 @@ def test_signal_stacker_equals(micro: Oracle, draw: Draw) -> None:
     }
     case = single(draw, "SignalStacker", tensors, [0], outputs=(1, 2), flex=flex, inferences=8)
     case.written = _if_valid
-    agree(micro, case)
+    agree([micro], case)
 
 
 @cases
@@ -213,7 +213,7 @@ def test_signal_stacker_equals(micro: Oracle, draw: Draw) -> None:
 def test_signal_delay_equals(micro: Oracle, draw: Draw) -> None:
     x = T(draw.shape(1, 3, 5), "int16")
     flex = {"delay_length": draw.int(0, 12)}
-    agree(micro, single(draw, "SignalDelay", [x, x], [0], flex=flex, inferences=6))
+    agree([micro], single(draw, "SignalDelay", [x, x], [0], flex=flex, inferences=6))
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32"])
@@ -224,7 +224,7 @@ def test_signal_overlap_add_equals(dtype: str, micro: Oracle, draw: Draw) -> Non
     step = draw.int(1, size)
     tensors = [T((*lead, frames, size), dtype), T((*lead, frames * step), dtype)]
     flex = {"T": TYPES[dtype], "frame_step": step}
-    agree(micro, single(draw, "SignalOverlapAdd", tensors, [0], flex=flex, inferences=4))
+    agree([micro], single(draw, "SignalOverlapAdd", tensors, [0], flex=flex, inferences=4))
 
 
 def _front_end(channels: int = 6, bins: int = 129) -> bytes:
