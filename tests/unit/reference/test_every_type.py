@@ -84,10 +84,14 @@ def _values(tensor: Tensor) -> np.ndarray:
     return rng.integers(1, 100 if tensor.quantization else 4, tensor.shape).astype(dtype)
 
 
-def _difference(typed: TypedModel, answer: Mapping[str, Any], oracle: Oracle) -> str:
+def _difference(
+    name: str,
+    model: Model,
+    inputs: Sequence[np.ndarray],
+    answer: Mapping[str, Any],
+    oracle: Oracle,
+) -> str:
     """In which way the reference and the official interpreter disagree; "" if they do not."""
-    model = Model.from_bytes(typed.data)
-    inputs = _inputs(model)
     try:
         interpreter = Interpreter(model)
         obtained = interpreter.invoke(inputs)
@@ -100,7 +104,7 @@ def _difference(typed: TypedModel, answer: Mapping[str, Any], oracle: Oracle) ->
         interpreter.outputs, obtained, answer["outputs"][0], strict=True
     ):
         bound = allowed.get(tensor.index) if own.dtype.kind == "f" else None
-        comparison = typed.name in UNCHECKED_VALUES or compare(
+        comparison = name in UNCHECKED_VALUES or compare(
             official.reshape(own.shape), own, tolerance=bound
         )
         if not comparison:
@@ -123,17 +127,17 @@ def _unfounded(error: HilError) -> str:
 @pytest.mark.parametrize("operator", sorted({*_by_operator()} - {*UNCHECKED}))
 def test_types_run_or_are_refused_as_by_tflm(operator: str, micro: Oracle) -> None:
     typed = _by_operator()[operator]
-    answers = micro.ask([_request(each) for each in typed])
+    models = [Model.from_bytes(each.data) for each in typed]
+    inputs = [_inputs(model) for model in models]
+    asked = [
+        request(each.data, [fed], len(model.outputs), arena=_ARENA, seconds=0.05)
+        for each, model, fed in zip(typed, models, inputs, strict=True)
+    ]
     found = {
-        each.key: _difference(each, answer, micro)
-        for each, answer in zip(typed, answers, strict=True)
+        each.key: _difference(operator, model, fed, answer, micro)
+        for each, model, fed, answer in zip(typed, models, inputs, micro.ask(asked), strict=True)
     }
     assert {key: difference for key, difference in found.items() if difference} == {}
-
-
-def _request(typed: TypedModel) -> dict[str, Any]:
-    model = Model.from_bytes(typed.data)
-    return request(typed.data, [_inputs(model)], len(model.outputs), arena=_ARENA, seconds=0.2)
 
 
 def test_every_operator_of_the_registry_has_models() -> None:
