@@ -22,7 +22,7 @@ from pathlib import Path
 import inputs
 import needs
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from little_tflm import compile_little
+from little_tflm import compile_with_map
 
 from harness import targets
 from harness.base import paths
@@ -128,7 +128,8 @@ class Fuzzer:
         )
         self.elfs = [tiny]
         if needs.find("arm-none-eabi-gcc"):
-            built = [compile_little(self.folder / "little"), *_samples()]
+            compile_with_map(self.folder / "little")
+            built = [self.folder / "little" / "little.elf", *_samples()]
             self.elfs += [path.read_bytes() for path in built]
             self.maps = [path.with_suffix(".map").read_bytes() for path in built]
         self.consoles = [path.read_bytes() for path in sorted(_TRANSCRIPTS.glob("*.log"))]

@@ -12,6 +12,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+from kept_images import kept
 
 KERNELS = r"""
 #include "little.h"
@@ -344,8 +347,7 @@ _FLAGS = ("-mthumb", "-Os", "-ffunction-sections", "-fdata-sections", "-fno-exce
           "-fno-rtti", "-fno-threadsafe-statics", "-ffreestanding", "-w")  # fmt: skip
 
 
-def compile_little(
-    folder: Path,
+def sources(
     *,
     register: str = "resolver.AddConv2D(); resolver.AddSoftmax();",
     interpret: str = "",
@@ -355,37 +357,48 @@ def compile_little(
     extra: tuple[str, ...] = (),
     files: Mapping[str, str] = MappingProxyType({}),
     models: Mapping[str, bytes] = MappingProxyType({"g_model": BEGINNING}),
-) -> Path:
-    """Compile and link; the map file lies beside the ELF as ``little.map``.
+) -> tuple[list[str], dict[str, str]]:
+    """The command that compiles and links the firmware, and the files that it reads.
 
     ``interpret`` is code behind ``register`` that may use an interpreter.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "little.h").write_text(HEADER)
-    (folder / "kernels.cc").write_text(KERNELS)
-    (folder / "model.cc").write_text("".join(map(variable, models, models.values())))
-    (folder / "interpreter.h").write_text(INTERPRETER)
-    (folder / "interpreter.cc").write_text(INTERPRETER_CODE)
-    (folder / "runtime.cc").write_text(RUNTIME)
     parts = {"SLOTS": str(slots), "REGISTER": register, "INTERPRET": interpret,
              "INCLUDE": INTERPRETS if interpret else ""}  # fmt: skip
     main = MAIN
     for name, text in parts.items():
         main = main.replace(name, text)
-    (folder / "main.cc").write_text(main)
-    (folder / "little.ld").write_text(SCRIPT)
-    for name, text in files.items():
-        (folder / name).write_text(text)
+    model = "".join(map(variable, models, models.values()))
+    texts = {"little.h": HEADER, "kernels.cc": KERNELS, "model.cc": model,
+             "interpreter.h": INTERPRETER, "interpreter.cc": INTERPRETER_CODE,
+             "runtime.cc": RUNTIME, "main.cc": main, "little.ld": SCRIPT, **files}  # fmt: skip
     if compiler == "gcc":
-        tool = ["arm-none-eabi-g++", "-mcpu=cortex-m33", "-nostdlib", "-Wl,--gc-sections",
-                "-Wl,-Map=little.map", "-lgcc"]  # fmt: skip
+        tool = ["arm-none-eabi-g++", "-mcpu=cortex-m33", "-nostdlib", "-Wl,--gc-sections", "-lgcc"]
     else:
         tool = ["clang", "--target=armv8m.main-none-eabi", "-mcpu=cortex-m33", "-mfloat-abi=soft",
                 "-nostdlib", "-fuse-ld=lld", "-Wl,--gc-sections"]  # fmt: skip
     flags = [dwarf] if dwarf else []
     added = ["interpreter.cc", "runtime.cc"] if interpret else []
-    command = [*tool, *_FLAGS, *flags, *extra, "-std=c++17", "-T", "little.ld", "-o", "little.elf",
+    command = [*tool, *_FLAGS, *flags, *extra, "-std=c++17", "-T", "little.ld",
                "main.cc", "kernels.cc", "model.cc", *added]  # fmt: skip
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return command, texts
+
+
+def compile_little(folder: Path, **options: Any) -> Path:
+    """``little.elf`` in ``folder``, of the :func:`sources` with these options."""
+    command, texts = sources(**options)
+    folder.mkdir(parents=True, exist_ok=True)
+    return kept(folder / "little.elf", command, written=texts)
+
+
+def compile_with_map(folder: Path, *options: str) -> str:
+    """Make ``little.elf`` and ``little.map`` in ``folder``, not kept; what the linker prints."""
+    command, texts = sources()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    done = subprocess.run(
+        [*command, "-Wl,-Map=little.map", *options, "-o", "little.elf"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return folder / "little.elf"
+    return done.stdout

@@ -10,6 +10,7 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from little_tflm import compile_with_map
 
 from harness import footprint
 from harness.elf import Image
@@ -59,14 +60,7 @@ def test_flash_is_the_size_of_the_binary_and_equals_the_linkers_figure(
                    check=True)  # fmt: skip
     flash, ram = footprint.regions(little)
     assert flash.used == binary.stat().st_size
-    printed = subprocess.run(
-        ["arm-none-eabi-g++", "-mcpu=cortex-m33", "-mthumb", "-Os", "-ffunction-sections",
-         "-fdata-sections", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
-         "-ffreestanding", "-w", "-std=c++17", "-nostdlib", "-Wl,--gc-sections",
-         "-Wl,--print-memory-usage", "-T", "little.ld", "-o", str(tmp_path / "again.elf"),
-         "main.cc", "kernels.cc", "model.cc", "-lgcc"],
-        cwd=little.path.parent, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    printed = compile_with_map(tmp_path / "again", "-Wl,--print-memory-usage")
     table = {name: int(used) for name, used in re.findall(r"(\w+):\s+(\d+) B", printed)}
     assert {"FLASH": flash.used, "RAM": ram.used} == table
 

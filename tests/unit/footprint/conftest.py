@@ -1,17 +1,28 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import needs
 import pytest
-from little_tflm import compile_little
+from little_tflm import compile_little, compile_with_map
 
 from harness.elf import Image
 
 
 @pytest.fixture(scope="session")
 def little(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    """The little firmware with both operators; its map file lies beside it."""
+    """The little firmware with both operators."""
     needs.require("arm-none-eabi-gcc")
     return Image.from_elf(compile_little(tmp_path_factory.mktemp("little")))
+
+
+@pytest.fixture(scope="session")
+def mapped(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    """The same with its map file."""
+    needs.require("arm-none-eabi-gcc")
+    folder = tmp_path_factory.mktemp("mapped")
+    compile_with_map(folder)
+    return replace(Image.from_elf(folder / "little.elf"), map_file=folder / "little.map")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,8 +64,8 @@ def test_a_models_numbers_are_not_pointers(little: Image) -> None:
     assert report.rest > 0
 
 
-def test_files_and_symbols_sum_to_every_region(little: Image) -> None:
-    found = footprint.analyse(replace(little, map_file=little.path.with_suffix(".map")))
+def test_files_and_symbols_sum_to_every_region(mapped: Image) -> None:
+    found = footprint.analyse(mapped)
     for region in found.regions:
         assert sum(f.sizes.get(region.name, 0) for f in found.files) == region.used
         assert sum(f.sizes.get(region.name, 0) for f in found.libraries) == region.used

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,8 +61,8 @@ def test_a_file_that_is_not_a_footprint_is_refused(tmp_path: Path, text: str) ->
         load_baseline(path)
 
 
-def test_every_view_has_rows_and_a_limit_counts_the_rest(little: Image) -> None:
-    found = footprint.analyse(replace(little, map_file=little.path.with_suffix(".map")))
+def test_every_view_has_rows_and_a_limit_counts_the_rest(mapped: Image) -> None:
+    found = footprint.analyse(mapped)
     for view in VIEWS:
         heads, numbers, rows = table(found, view)
         assert rows, view
