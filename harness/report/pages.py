@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def asset(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
+@cache  # which keeps the compiled templates
 def environment(**filters: Any) -> Any:
     """The jinja2 environment of the templates, with autoescaping and additional ``filters``."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415

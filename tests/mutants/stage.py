@@ -37,17 +37,20 @@ SWEEP = 'samples = ["hello_world"]\n'
 SUITE = """
 *** Settings ***
 Library    harness.keywords.TflmHil
-Library    harness.keywords.layers.Layers
-Library    harness.keywords.lifecycle.OperatorLifecycle
-Library    harness.keywords.reference.Reference
-Library    OperatingSystem
-
+{settings}
 *** Variables ***
-${ELF}    ${{pathlib.Path('hello.elf')}}
+${{ELF}}    ${{{{pathlib.Path('hello.elf')}}}}
 
 *** Test Cases ***
 A Test
 """
+#: A part of a keyword's name -> the library of the keyword; the import of one takes time.
+LIBRARIES = {
+    "Layers Should": "harness.keywords.layers.Layers",
+    "Lifecycle Should": "harness.keywords.lifecycle.OperatorLifecycle",
+    "Outputs Should Equal": "harness.keywords.reference.Reference",
+    "Copy File": "OperatingSystem",
+}
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,9 @@ class Stage:
     def robot(self, steps: str, *variables: str, setup: str = "") -> Outcome:
         """A Robot execution of one test, perhaps with a suite's set-up."""
         body = "".join(f"    {step}\n" for step in steps.split("\n"))
-        settings = f"\nSuite Setup    {setup}" if setup else ""
-        self.write("suite.robot", SUITE.replace("\n\n*** Var", f"{settings}\n\n*** Var") + body)
+        settings = [f"Library    {name}\n" for part, name in LIBRARIES.items() if part in steps]
+        settings += [f"Suite Setup    {setup}\n"] if setup else []
+        self.write("suite.robot", SUITE.format(settings="".join(settings)) + body)
         suite = api.TestSuite.from_file_system(self.folder / "suite.robot")
         out = io.StringIO()
         done = suite.run(variable=list(variables), outputdir="out", stdout=out, stderr=out)
@@ -113,7 +117,7 @@ class Stage:
 
     def robot_command(self, *arguments: str) -> Outcome:
         """``robot ARGUMENTS suite.robot``, in a process of its own."""
-        self.write("suite.robot", f"{SUITE}    Run Case    hil.toml\n")
+        self.write("suite.robot", f"{SUITE.format(settings='')}    Run Case    hil.toml\n")
         return self._process("robot", "--outputdir", "out", *arguments, "suite.robot")
 
     def pytest(self, body: str, *arguments: str) -> Outcome:
