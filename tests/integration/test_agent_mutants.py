@@ -62,7 +62,7 @@ MUTANTS = [
 
 
 def checks(firmware: Image) -> list[Callable[[FakeRenode], None]]:
-    """Those tests, as calls that take a Renode."""
+    """Those tests, as calls that take a Renode, the long ones last."""
     plain = [
         agent.test_a_core_that_locks_up_ends_the_run_at_once,
         agent.test_a_core_that_computes_in_silence_is_not_locked_up,
@@ -74,17 +74,21 @@ def checks(firmware: Image) -> list[Callable[[FakeRenode], None]]:
         agent.test_warnings_between_runs_are_ignored,
         agent.test_slices_do_not_halt_the_core_and_a_match_halts_it_once,
         agent.test_a_match_may_begin_in_an_earlier_line_of_the_same_run,
-        agent.test_a_console_without_an_end_is_passed_on_and_not_kept,
-        agent.test_100_cases_in_a_row_share_a_process_and_a_machine,
         agent.test_an_elapsed_time_and_a_count_are_exact,
         refuses_a_machine,
     ]
-    calls = [(lambda renode, one=one: one(renode, firmware)) for one in plain]
+    long = [
+        agent.test_a_console_without_an_end_is_passed_on_and_not_kept,
+        agent.test_100_cases_in_a_row_share_a_process_and_a_machine,
+    ]
     frame = agent.test_the_frame_of_a_fault_is_read_from_its_stack
-    for link, on_psp in ((0xFFFFFFFD, True), (0xFFFFFFF5, False), (0xFFFFFFF9, False)):
-        calls.append(lambda r, link=link, psp=on_psp: frame(r, firmware, link, psp))
+    calls: list[Callable[[FakeRenode], None]] = [
+        lambda renode, link=link, psp=on_psp: frame(renode, firmware, link, psp)
+        for link, on_psp in ((0xFFFFFFFD, True), (0xFFFFFFF5, False), (0xFFFFFFF9, False))
+    ]
     levels = agent.test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept
     calls.append(lambda renode: levels(renode, firmware, 2))
+    calls += [(lambda renode, one=one: one(renode, firmware)) for one in (*plain, *long)]
     return calls
 
 

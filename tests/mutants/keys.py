@@ -77,7 +77,7 @@ EFFECTS: dict[str, Effect] = {
     "outputs": Effect([{"regex": _Y, "form": "real"}], ["y_value: (0)"], "", (
         *_MODEL, ("inputs", [{"regex": _X, "form": "real"}]))),
     "rows": Effect(3, 0, "rows", (("resolver", "console"),), "hello_world"),
-    "vectors": Effect(ROWS, "none.npz", "none.npz", (("resolver", "console"),), "hello_world"),
+    "vectors": Effect("few.npz", "none.npz", "none.npz", (("resolver", "console"),), "hello_world"),
     "inferences": Effect(20, 21, "at least 21 are expected", _MODEL),
     "reference": Effect("numpy", "none", "neither a reference nor expected values", _MODEL),
     "rounding": Effect("double", "triple", "rounding", _MODEL),

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from keys import EFFECTS, VALUES, Effect
+from keys import EFFECTS, ROWS, VALUES, Effect
 from stage import Stage
 
 from harness.case import Case
@@ -166,6 +166,8 @@ def ran(stage: Stage, key: str, effect: Effect, value: object):
 def test_a_right_value_passes_and_a_wrong_one_does_not(key, tmp_path, monkeypatch, capsys):
     stage = Stage(tmp_path, monkeypatch, capsys)
     np.savez(stage.folder / "feed.npz", SAADC=np.zeros((4, 1), np.int16))
+    with np.load(ROWS) as rows:
+        np.savez(stage.folder / "few.npz", **{name: array[:10] for name, array in rows.items()})
     hexfile = ["arm-none-eabi-objcopy", "-O", "ihex", "hello.elf", "hello.hex"]
     subprocess.run(hexfile, cwd=stage.folder, check=True)
     effect = EFFECTS[key]
