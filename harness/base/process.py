@@ -131,7 +131,8 @@ class RunningProgram(Closing):
         self._grace, self._started = grace, time.monotonic()
         self._outputs: list[_Printed] = []
         self._ending = ExitStack()
-        _log.debug("%s", shell_line(command, folder, environment))
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("%s", shell_line(command, folder, environment))
         try:
             with signals.held_back():
                 if scratch is not None:

@@ -57,9 +57,11 @@ def redacted(text: str) -> str:
     Secrets are found by their form (``://user:SECRET@``, ``password=SECRET``, ``--token SECRET``),
     and by their value if the environment or the command line of this process holds it.
     """
-    if not text:
-        return text
-    for secret in sorted(_known(text), key=len, reverse=True):
+    return _redacted(text, _of_this_process()) if text else text
+
+
+def _redacted(text: str, process: frozenset[str]) -> str:
+    for secret in sorted(_known(text, process), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     forms = [*(_URL_FORMS if ":/" in text else ()), *(_NAMED_FORMS if _is_secret(text) else ())]
     for form, replacement in forms:
@@ -70,22 +72,27 @@ def redacted(text: str) -> str:
 def redacted_command(words: Sequence[str]) -> str:
     """The words of a command line, redacted, as a shell takes them."""
     shown = []
+    process = _of_this_process()
     for option, word in zip(["", *words], words, strict=False):
         if _takes_secret(option) and not word.startswith("-"):
             shown.append(HIDDEN)
         elif assignment := _assignment(word):
             shown.append(assignment[1] + HIDDEN)
         else:
-            shown.append(shlex.quote(redacted(word)))
+            shown.append(shlex.quote(_redacted(word, process)))
     return " ".join(shown)
 
 
-def _known(text: str) -> set[str]:
-    """The secrets of this process, in each spelling, and that of ``text`` if this is one word."""
-    found = {*_of_process(tuple(sys.argv), tuple(os.environ.items()))}
+def _known(text: str, process: frozenset[str]) -> set[str]:
+    """The secrets of a process, in each spelling, and that of ``text`` if this is one word."""
+    found = {*process}
     if " " not in text:
         found.update(_of_urls([text]))
     return {spelling for secret in found if _is_hidden(secret) for spelling in _spellings(secret)}
+
+
+def _of_this_process() -> frozenset[str]:
+    return _of_process(tuple(sys.argv), tuple(os.environ.items()))
 
 
 @lru_cache(maxsize=1)  # a process asks again and again, and changes neither
