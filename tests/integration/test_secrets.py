@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +12,7 @@ import needs
 import postgresql
 import pytest
 from firmwares import build  # noqa: F401 - a fixture
+from forked_python import run_python
 
 SECRET = b"s3cret"
 PASSWORD = "pl4nted%2Fs3cret"
@@ -77,18 +76,15 @@ class Desk:
 
     def run(self, *arguments: str | Path, code: int) -> str:
         """Run a module of Python here; return what it printed. No output may hold the secret."""
-        done = subprocess.run(
-            [sys.executable, "-m", *map(str, arguments)],
-            capture_output=True, check=False, cwd=self.inputs, timeout=120,
-            env={**os.environ, "LAB_TOKEN": "pl4nted-s3cret", **self.environment},
-        )  # fmt: skip
+        environment = {**os.environ, "LAB_TOKEN": "pl4nted-s3cret", **self.environment}
+        done = run_python(*map(str, arguments), cwd=self.inputs, env=environment)
         printed = done.stdout + done.stderr
-        assert SECRET not in printed, printed.decode()
+        assert SECRET not in printed.encode(), printed
         holding = [path for path in self.outputs.rglob("*")
                    if path.is_file() and SECRET in path.read_bytes()]  # fmt: skip
         assert not holding
-        assert done.returncode == code, printed.decode()
-        return printed.decode()
+        assert done.returncode == code, printed
+        return printed
 
 
 @pytest.fixture
@@ -141,7 +137,6 @@ def test_run_and_history(desk: Desk, database: str) -> None:
         desk.run("harness", "history", "show", "--history", missing, code=3)
 
 
-@pytest.mark.slow
 def test_run_without_its_history(desk: Desk) -> None:
     assert "postgresql+pg8000://lab:***@127.0.0.1:1" in run_reports(desk, UNREACHABLE, code=3)
 

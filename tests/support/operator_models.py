@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ def _activation(*shape: int, dtype: str = "int8") -> T:
     return T(shape, dtype, None if dtype == "float32" else 0.05, 0)
 
 
-def every_operator() -> list[bytes]:
+@cache
+def every_operator() -> tuple[bytes, ...]:
     """Models of at most a few kilobytes."""
-    return [build_graphs(graphs) for graphs in every_graph()]
+    return tuple(build_graphs(graphs) for graphs in every_graph())
 
 
 def every_graph() -> list[list[Graph]]:

@@ -26,6 +26,8 @@ from harness.reference import Interpreter, Kernels, compare
 from harness.reference.float_error import allowed_errors
 from harness.reference.node import NUMPY_TYPES
 
+#: The operators of the registry.
+KERNELS = {*Kernels.default().builtin, *Kernels.default().custom}
 #: One of this size is new memory, and zeros: some operators leave outputs as they were.
 _ARENA = 64 << 20
 _REFUSES = "TFLM refuses such a model too"
@@ -124,7 +126,7 @@ def _unfounded(error: HilError) -> str:
     return ""
 
 
-@pytest.mark.parametrize("operator", sorted({*_by_operator()} - {*UNCHECKED}))
+@pytest.mark.parametrize("operator", sorted(KERNELS - {*UNCHECKED}))
 def test_types_run_or_are_refused_as_by_tflm(operator: str, micro: Oracle) -> None:
     typed = _by_operator()[operator]
     models = [Model.from_bytes(each.data) for each in typed]
@@ -141,5 +143,4 @@ def test_types_run_or_are_refused_as_by_tflm(operator: str, micro: Oracle) -> No
 
 
 def test_every_operator_of_the_registry_has_models() -> None:
-    kernels = Kernels.default()
-    assert {*_by_operator()} == {*kernels.builtin, *kernels.custom}
+    assert {*_by_operator()} == KERNELS
