@@ -238,7 +238,7 @@ class NinjaFolder:
         """
         with _writing(self.path):
             for name, text in sources.items():
-                _write_changed(self.path / name, text)
+                write_changed(self.path / name, text)
             changed = self._write_manifest(parts)
             for edge in (edge for part in parts for edge in part.edges):
                 _remove_unless_as_built(self.path, edge)
@@ -250,19 +250,19 @@ class NinjaFolder:
         """Writes the parts and what includes them; True if the manifest has changed."""
         outer = {part.folder: part for part in parts if "/" not in part.folder}
         inner = [part for part in parts if "/" in part.folder]
-        changed = [_write_changed(self.path / part.folder / _PART, part.text) for part in inner]
+        changed = [write_changed(self.path / part.folder / _PART, part.text) for part in inner]
         for part in outer.values():
             found = sorted((self.path / part.folder).glob(f"*/{_PART}"))
             lines = [f"include {escaped(path.relative_to(self.path))}\n" for path in found]
             text = part.text + "".join(lines)
-            changed.append(_write_changed(self.path / part.folder / _PART, text))
+            changed.append(write_changed(self.path / part.folder / _PART, text))
         changed.append(self._write_top())
         return any(changed)
 
     def _write_top(self) -> bool:
         found = sorted(self.path.glob(f"*/{_PART}"))
         lines = [f"subninja {escaped(path.relative_to(self.path))}\n" for path in found]
-        return _write_changed(self.path / _MANIFEST, self._rules + "".join(lines))
+        return write_changed(self.path / _MANIFEST, self._rules + "".join(lines))
 
     def _write_commands(self) -> None:
         """Writes the commands of all compilations for editors and analysers."""
@@ -400,9 +400,9 @@ def _cannot_write(folder: Path, reason: str) -> CannotWrite:
     )
 
 
-def _write_changed(path: Path, text: str) -> bool:
-    """Writes ``text`` unless the file has it already, to keep its time stamp; True if written."""
-    data = text.encode("utf-8", "surrogateescape")
+def write_changed(path: Path, content: str | bytes) -> bool:
+    """Writes ``content`` unless the file has it already, to keep its time stamp; True if written."""
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     with suppress(OSError):
         if path.read_bytes() == data:
             return False

@@ -37,6 +37,7 @@ from harness.build.ninja import (
     python,
     record,
     with_context,
+    write_changed,
 )
 from harness.build.options import KERNEL_VARIANTS, BuildResult
 from harness.build.table import load
@@ -294,7 +295,7 @@ class _WestBuild:
         """
         paths_of = {name: self.folder / name for name in choices}
         for name, path in paths_of.items():
-            _write_changed(path, f"{choices[name]}\n".encode())
+            write_changed(path, f"{choices[name]}\n")
         named = [f"-DTFLM_HIL_{name.upper()}=@{path}" for name, path in paths_of.items()]
         arguments = [*named, *self.cmake]
         # Configured separately, because it takes longer than building a configuration.
@@ -306,7 +307,7 @@ class _WestBuild:
         if not files.is_folder(self.tree) or before != json.dumps(arguments):
             configured.unlink(missing_ok=True)
             self._west(("--cmake-only",), arguments)
-            _write_changed(configured, json.dumps(arguments).encode())
+            write_changed(configured, json.dumps(arguments))
         self._west()
 
     def _west(self, options: Sequence[str] = (), cmake: Sequence[str] = ()) -> None:
@@ -335,12 +336,11 @@ class _WestBuild:
         if elf is None:
             sys.exit(f"error: west build left no zephyr.elf in {self.tree}")
         result, kept = output.parent, []
-        _write_changed(result / _LOG, (self.folder / _LOG).read_bytes())
+        write_changed(result / _LOG, (self.folder / _LOG).read_bytes())
         for name in (*_KEPT_OF_SYSBUILD, *_KEPT, *(f"*/{name}" for name in _KEPT)):
             for path in self.tree.glob(name):
                 target = result / path.relative_to(self.tree)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _write_changed(target, path.read_bytes())
+                write_changed(target, path.read_bytes())
                 kept.append(target)
         files.write(output, f"{elf.relative_to(self.tree)}\n")
         record(output, [output, *kept])
@@ -379,12 +379,6 @@ class _WestBuild:
             for path in found
             if not path.is_relative_to(self.folder) and files.is_file(path)
         } or {_ALWAYS}
-
-
-def _write_changed(path: Path, content: bytes) -> None:
-    """Writes ``content`` unless the file has it already, to keep its time stamp for ninja."""
-    if not files.is_file(path) or path.read_bytes() != content:
-        files.write(path, content)
 
 
 def _setting(tree: Path, name: str) -> str:
