@@ -401,7 +401,7 @@ def _cannot_write(folder: Path, reason: str) -> CannotWrite:
 
 
 def write_changed(path: Path, content: str | bytes) -> bool:
-    """Writes ``content`` unless the file has it already, to keep its time stamp; True if written."""
+    """Writes ``content`` unless the file has it, which keeps its time stamp; True if written."""
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     with suppress(OSError):
         if path.read_bytes() == data:
