@@ -322,9 +322,9 @@ class _WestBuild:
         done = process.run(
             command, folder=self.base, environment=environment, seconds=_BUILD_SECONDS, check=False
         )
-        print(done.output, end="", flush=True)
         files.write(self.folder / _LOG, done.output)
         if done.code != 0:
+            print(done.output, end="", flush=True)
             sys.exit(done.code)
 
     def keep(self, output: Path) -> None:
