@@ -45,6 +45,8 @@ _COMMANDS = "compile_commands.json"
 #: What ninja remembers about earlier runs; without them it builds everything again.
 _MEMORY = (".ninja_log", ".ninja_deps")
 _TEMPORARY = "tmp"
+#: Folders of older versions beside that of all build folders.
+_OLDER = ("failed", "zephyr")
 _DIGEST, _DIGITS = ".sha256", 64
 _BUILD_SECONDS = 7200.0
 _QUERY_SECONDS = 60.0
@@ -150,6 +152,7 @@ class Contents:
 def contents() -> list[Contents]:
     """All build folders of the cache; what older versions left has no title."""
     found = sorted(folders().iterdir()) if files.is_folder(folders()) else []
+    found += [paths.cache() / name for name in _OLDER]
     return [_contents(path) for path in found if files.is_folder(path)]
 
 

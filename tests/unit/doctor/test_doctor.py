@@ -131,6 +131,8 @@ def built(monkeypatch, tmp_path):
     (folder / "build.ninja").write_text("# /a/samples with /usr/bin/g++\nrule x\n")
     (tmp_path / "cache" / "build" / "3d" / "3d12-34").mkdir(parents=True)
     (tmp_path / "cache" / "build" / "3d" / "3d12-34" / "a.elf").write_bytes(bytes(2_000_000))
+    (tmp_path / "cache" / "zephyr").mkdir()
+    (tmp_path / "cache" / "zephyr" / "b.elf").write_bytes(bytes(1_000_000))
     (tmp_path / "cache" / "renode").mkdir()
     return tmp_path / "cache"
 
@@ -138,16 +140,16 @@ def built(monkeypatch, tmp_path):
 def test_it_says_what_the_build_folders_hold(machine, built, capsys):
     main(["doctor", "--images"])
     lines = capsys.readouterr().out.splitlines()
-    assert f"  builds  {built / 'build'}: 5 MB; `tflm-hil doctor --clear` removes them" in lines
+    assert f"  builds  {built / 'build'}: 6 MB; `tflm-hil doctor --clear` removes them" in lines
     assert "          standalone-12: /a/samples with /usr/bin/g++: 2 images, 3 MB" in lines
-    assert "          of an older version: 2 MB" in lines
+    assert "          of an older version: 3 MB" in lines
 
 
 def test_it_clears_the_builds_and_nothing_else(built, capsys):
     assert main(["doctor", "--clear"]) == 0
-    assert capsys.readouterr().out == f"removed 5 MB of builds from {built / 'build'}\n"
+    assert capsys.readouterr().out == f"removed 6 MB of builds from {built / 'build'}\n"
     assert list((built / "build").iterdir()) == []
-    assert (built / "renode").is_dir()
+    assert [path.name for path in sorted(built.iterdir())] == ["build", "renode"]
     assert main(["doctor", "--clear"]) == 0  # there is nothing left to remove
     assert main(["doctor", "--clear", "--install"]) == 2
 
