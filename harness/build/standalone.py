@@ -174,8 +174,10 @@ class _StandaloneSetup:
         compiler, archiver, flatc, headers = map(
             _word, (tools.compiler, tools.archiver, tools.flatc, self.flatbuffers)
         )
-        # In its direct mode, ccache does not see a new header that shadows another.
-        ccache = f"CCACHE_NODIRECT=1 {_word(tools.ccache)} " if tools.ccache else ""
+        # In its direct mode, ccache does not see a new header that shadows another. The name of the
+        # build folder is in the options, but not in the objects.
+        settings = 'CCACHE_NODIRECT=1 CCACHE_BASEDIR="$$PWD"'
+        ccache = f"{settings} {_word(tools.ccache)} " if tools.ccache else ""
         commands = {
             # The names in folders of headers: a new file may shadow one that was read before.
             "list": "find $in -maxdepth 1 ! -name '.*' ! -name '*~' | LC_ALL=C sort -u > $out.new",

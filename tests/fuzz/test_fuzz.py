@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import runner
 
 _EACH = 60
+#: Kinds of which so many take less than a second of processor time.
+_QUICK = ("arguments", "case files")
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +25,10 @@ def fuzzer() -> Iterator[runner.Fuzzer]:
         yield made
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", runner.KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in _QUICK else pytest.mark.slow) for kind in runner.KINDS],
+)
 def test_whatever_comes_an_exit_code_and_the_packages_own_words_follow(
     fuzzer: runner.Fuzzer, kind: str
 ) -> None:

@@ -43,7 +43,6 @@ def own_firmware(
     return copy
 
 
-@pytest.mark.slow
 @needs_compiler
 def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
     folder = own_firmware(tmp_path)

@@ -91,7 +91,6 @@ def disturb(session) -> None:
     session.write(b"on its way")
 
 
-@pytest.mark.slow
 def test_a_machine_that_was_used_is_as_a_new_one(server, image):
     with open_target("renode", image, server=server) as session:
         session.profile()  # so that the next machine is new

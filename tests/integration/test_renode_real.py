@@ -88,7 +88,6 @@ def test_block_counts_add_up_to_the_instructions_executed(server):
         assert total == session.counters.instructions
 
 
-@pytest.mark.slow
 def test_100_cases_over_one_process(server, capsys):
     firmware = image("hello_world", "exact")
     starts, seconds = server.starts, []
