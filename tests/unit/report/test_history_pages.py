@@ -180,7 +180,6 @@ def test_names_that_only_differ_in_unsafe_characters_have_pages_of_their_own():
     assert all(name.count("/") == 1 and ".." not in name for name in names)
 
 
-@pytest.mark.slow
 @browser
 def test_in_a_browser_every_figure_of_a_case_is_drawn(site):
     drawn = chromium.dom(page(site))
