@@ -12,13 +12,13 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 _MAX_LENGTH = 400  # characters
 _MAX_LINES = 200  # of one message
 
 _PLACE = r"(?P<place>[^\s:][^:\n]*:\d+)"
-_LD = r"(?:\S*/)?(?:[\w-]+-)?ld(?:\.\w+)?: "
+_LD = r"(?:\S*/)?(?:[\w-]+-)?ld(?:\.\w+)?:"
 
 
 @dataclass(frozen=True)
@@ -88,23 +88,23 @@ class _Form:
 
 _FORMS = [_Form(re.compile(first), more) for first, more in (
     # Linkers, with the line of the source if there is debug information, else the object.
-    (rf"(?:{_LD})?(?:\S+\.o(?:bj)?\)?:)?(?:{_PLACE}|(?P<name>\S.*?):\([^()]*\)):"
+    (rf"(?:{_LD} )?(?:\S+\.o(?:bj)?\)?:)?(?:{_PLACE}|(?P<name>\S.*?):\([^()]*\)):"
      r" (?P<text>(?:undefined reference to|multiple definition of) .+)", _nothing),
-    (rf"{_LD}(?!(?i:warning|note): |\S+: warning: |.*: in function |.*will not fit in region"
-     r"|skipping incompatible )(?:error: )?(?P<text>.+)", _nothing),
-    # Compilers, assemblers, the preprocessor, and Kconfig's parser. Macros of -D have no line.
-    (rf"(?:\S+\.py: )?(?:{_PLACE}(?::\d+)?|(?P<name><[\w -]+>)): (?:fatal )?[Ee]rror: (?P<text>.+)",
-     _nothing),
-    # Python scripts, as Kconfig's, that end with a message.
-    (rf"\S+\.py: (?:{_PLACE}: )?(?:error: )?(?P<text>.+)", _paragraph),
-    # Kconfig's warnings.
+    (rf"{_LD}(?! (?:(?i:warning|note): |\S+: warning: |.*: in function |.*will not fit in region"
+     rf"|skipping incompatible )) ?(?:error: )?(?:{_PLACE}: )?(?P<text>.+)", _nothing),
+    # Compilers, assemblers, the preprocessor. Macros of -D have no line.
+    (rf"(?:{_PLACE}(?::\d+)?|(?P<name><[\w -]+>)): (?:fatal )?[Ee]rror: (?P<text>.+)", _nothing),
+    # Kconfig, and its warnings; other Python scripts that end with a message.
+    (rf"\S*kconfig\.py: (?:{_PLACE}: )?(?:error: )?(?P<text>.+)", _paragraph),
     (rf"(?:{_PLACE}: )?(?P<warning>warning): (?P<text>.+)", _paragraph),
+    (r"\S+\.py: error: (?P<text>.+)", _paragraph),
     # Devicetrees: Zephyr's parser, and dtc.
-    (rf"devicetree error: (?:{_PLACE} \(column \d+\): )?(?P<text>.+)", _nothing),
-    (r"Error: (?P<place>[^\s:]+:\d+)\S* (?P<text>.+)", _nothing),
+    (rf"devicetree error: (?:{_PLACE} \(column \d+\): )?(?P<text>.+)", _paragraph),
+    (r"(?:Error: )?(?P<place>[^\s:]+:\d+)\.[\d.-]+:? (?!Warning )(?:ERROR \(\w+\): )?(?P<text>.+)",
+     _nothing),
     (r"CMake Error(?: at (?P<place>.+?:\d+)| in (?P<name>.+?))?(?: \(\w+\))?: ?(?P<text>.*)",
      _indented),
-    (r"(?P<text>No board named .+)", _nothing),
+    (r"(?P<text>No (?:board|shield) named \S+ found)", _nothing),
     # Any other tool that says its name, or not.
     (r"[\w.+/ -]+: (?:fatal )?error: (?P<text>.+)", _nothing),
     (r"(?:error|(?:FATAL )?ERROR): (?P<text>.+)", _paragraph),
@@ -112,7 +112,8 @@ _FORMS = [_Form(re.compile(first), more) for first, more in (
 
 _CONSEQUENCE = re.compile(
     r"ld returned \d+ exit status|failed with return code|Configuring incomplete"
-    r"|Invalid BOARD; see above|exited with status \d|rebuilding 'build.ninja'|subcommand failed"
+    r"|Invalid (?:BOARD|SHIELD); see above|failed command indexes|exited with status \d"
+    r"|rebuilding 'build.ninja'|subcommand failed"
 )
 #: Kconfig ends because of warnings, but not because of these.
 _KCONFIG_ENDS = "Aborting due to Kconfig warnings"
@@ -121,11 +122,14 @@ _HARMLESS = re.compile(
 )
 #: Status lines of CMake, ninja and west; no message goes on behind them.
 _STATUS = re.compile(r"-- |\[\d+/\d+\] |FAILED: |ninja: |CMake |Call Stack |FATAL ERROR: ")
-_FAILED = re.compile(r"FAILED: (?:\[\S+\] )?(?P<target>.+)")
+_FAILED = re.compile(r"FAILED: (?:\[\S+\] )?(?P<target>.*\S)")
 
 #: GCC prints the uses of a macro behind an error, and those of a template before it.
 _EXPANSION = re.compile(rf"{_PLACE}(?::\d+)?: note: in expansion of macro \W(?P<macro>\w+)")
 _REQUIRED = re.compile(rf"{_PLACE}(?::\d+)?:   required from here")
+#: CMake's call stack, the outermost call last. Files of the application have relative paths.
+_CALL = re.compile(r"  (?P<place>[^/\s][^:]*:\d+) \((?!(?:find_package|include)\))\w+\)")
+_TEMPORARY = re.compile(r"\S*/cc\w{6}\.s:\d+")
 _DIAGNOSTIC = re.compile(r"[^:]+:\d+(?::\d+)?: (?:fatal )?(?:error|warning): ")
 
 #: The devicetree is parsed as one file: preprocessed overlays, with an empty file at the end.
@@ -135,7 +139,9 @@ _WHOLE_TREE = re.compile(r" in '?[^\s']*/(?:misc/empty_file\.c|zephyr\.dts\.pre(
 
 _FRAME = re.compile(r'  File "(?P<file>.+)", line (?P<line>\d+)')
 _CHAINED = re.compile(r"During handling of the above|The above exception was")
-_LIBRARY = re.compile(r"<frozen |/lib/python3|/(?:site|dist)-packages/|/scripts/(?:kconfig|dts)/")
+_LIBRARY = re.compile(
+    r"<frozen |/lib/python3|/(?:site|dist)-packages/|\.pyx$|/scripts/(?:kconfig|dts)/"
+)
 
 #: Kconfig's messages list all definitions of a symbol, and end with advice.
 _DEFINITIONS = re.compile(r" \(defined at (?P<places>[^()]*)\)")
@@ -205,9 +211,13 @@ def _exception(lines: Sequence[str], number: int) -> _Message | None:
 def _where_written(message: _Message, lines: Sequence[str], number: int) -> _Message:
     """The message with the place where the user wrote the error, if it is found elsewhere.
 
-    An error in a macro is that of the line with the macro. An overlay that is not closed fails
-    behind the last one.
+    An error in a macro is that of the line with the macro, and one in a function of Zephyr's CMake
+    that of its call. An error in inline assembly is found in a temporary file. An overlay that is
+    not closed fails behind the last one.
     """
+    caller = _CALL.match(_outermost_call(lines, number))
+    if caller:
+        return replace(message, place=caller["place"])
     notes = takewhile(lambda line: not _DIAGNOSTIC.match(line), _following(lines, number))
     uses = [found for found in map(_EXPANSION.match, notes) if found]
     if uses:
@@ -217,10 +227,23 @@ def _where_written(message: _Message, lines: Sequence[str], number: int) -> _Mes
     required = _REQUIRED.match(lines[number - 1]) if number else None
     if required:
         return replace(message, text=f"{message.text} (required from {required['place']})")
+    failed = [found for found in map(_FAILED.match, lines[:number]) if found]
+    if failed and _TEMPORARY.match(message.place):
+        return replace(message, place=failed[-1]["target"])
     overlays = [line for line in lines[:number] if line.startswith(_OVERLAY)]
     if overlays and _EMPTY_FILE.match(message.place):
         return replace(message, place=overlays[-1].removeprefix(_OVERLAY))
     return message
+
+
+def _outermost_call(lines: Sequence[str], number: int) -> str:
+    """The last line of the call stack of CMake's message at line ``number``."""
+    if not lines[number].startswith("CMake Error"):
+        return ""
+    rest = lines[number + 1 : number + _MAX_LINES]
+    own = takewhile(lambda line: not line.startswith(("CMake ", "-- ")), rest)
+    stack = dropwhile(lambda line: not line.startswith("Call Stack"), own)
+    return ([line for line in stack if line.strip()] or [""])[-1]
 
 
 def _printed(lines: Sequence[str]) -> str:

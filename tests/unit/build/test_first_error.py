@@ -66,6 +66,11 @@ ERRORS = {
         "/tmp/x.s: Assembler messages:\n/w/start.S:12: Error: bad instruction `movv r0'\n",
         "/w/start.S:12: bad instruction `movv r0'",
     ),
+    "inline assembly": (
+        "[1/2] Building\nFAILED: [code=1] app.dir/src/main.cpp.obj \ng++ -c /w/src/main.cpp\n"
+        f"/tmp/ccA1b2C3.s: Assembler messages:\n/tmp/ccA1b2C3.s:9: Error: bad `movv'\n{NINJA_ENDS}",
+        "app.dir/src/main.cpp.obj: bad `movv'",
+    ),
     "undefined, with debug information": (
         "/usr/lib/bin/ld: app/libapp.a(main.cpp.obj): in function `main':\n"
         "/w/main.cpp:31: undefined reference to `setup()'\n"
@@ -94,6 +99,10 @@ ERRORS = {
         "collect2: error: ld returned 1 exit status\n",
         "cannot find -lx: No such file or directory",
     ),
+    "a linker script": (
+        "/usr/bin/ld.bfd:zephyr/linker.cmd:298: undefined symbol `nowhere' referenced\n",
+        "zephyr/linker.cmd:298: undefined symbol `nowhere' referenced",
+    ),
     "an assertion of the linker script": (
         "/usr/bin/arm-none-eabi-ld: the partition is too small\n",
         "the partition is too small",
@@ -113,6 +122,19 @@ ERRORS = {
         "CMake Error at /w/common.cmake:7 (message):\n  the module is not\n  there\n"
         "Call Stack (most recent call first):\n  CMakeLists.txt:8 (include)\n\n\n",
         "/w/common.cmake:7: the module is not there",
+    ),
+    "CMake, in a function of Zephyr": (
+        "CMake Error at /z/extensions.cmake:428 (target_sources):\n  Cannot specify sources.\n\n"
+        "  The target is not known.\nCall Stack (most recent call first):\n"
+        "  /z/extensions.cmake:99 (zephyr_sources)\n  sub/CMakeLists.txt:7 (zephyr_library)\n\n\n"
+        "-- Configuring incomplete, errors occurred!\n",
+        "sub/CMakeLists.txt:7: Cannot specify sources.",
+    ),
+    "CMake, in Zephyr": (
+        "CMake Error at /z/kconfig.cmake:321 (message):\n  File not found:\n  /w/gone.conf\n"
+        "Call Stack (most recent call first):\n  /z/zephyr.cmake:132 (include)\n"
+        "  CMakeLists.txt:4 (find_package)\n\n\n-- Configuring incomplete, errors occurred!\n",
+        "/z/kconfig.cmake:321: File not found: /w/gone.conf",
     ),
     "Kconfig, an unknown symbol": (
         "Parsing /w/Kconfig\n/w/prj.conf:3: warning: attempt to assign the value 'y' to the\n"
@@ -191,12 +213,26 @@ ERRORS = {
         f" declared in /z/uart.yaml\n{CMAKE_ENDS}",
         "'speed' appears in /soc/uart@8000, but is not declared in /z/uart.yaml",
     ),
+    "devicetree, behind which Zephyr 4.3 says less": (
+        "devicetree error: /w/app.overlay:3 (column 1): parse error: expected ';'\n"
+        "CMake Error at /z/dts.cmake:306 (execute_process):\n  execute_process failed command"
+        ' indexes:\n\n    1: "Child return code: 1"\n\n-- Configuring incomplete\n',
+        "/w/app.overlay:3: parse error: expected ';'",
+    ),
     "devicetree, an include": (
         "-- Found Dtc: /usr/bin/dtc\n/w/app.overlay:1:10: fatal error: gone.dtsi: No such file\n"
         f"    1 | #include <gone.dtsi>\n{CMAKE_ENDS}",
         "/w/app.overlay:1: gone.dtsi: No such file",
     ),
-    "dtc": ("Error: /w/a.dts:12.3-7 syntax error\n", "/w/a.dts:12: syntax error"),
+    "dtc": (
+        "Error: /w/a.dts:12.3-7 syntax error\nFATAL ERROR: Unable to parse input tree\n",
+        "/w/a.dts:12: syntax error",
+    ),
+    "dtc, a check": (
+        "/w/a.dts:2.3-7: Warning (unit_address): /x: no\n"
+        "/w/a.dts:4.7-11: ERROR (duplicate_label): /y: Duplicate label 'a' on /y and /x\n",
+        "/w/a.dts:4: /y: Duplicate label 'a' on /y and /x",
+    ),
     "a generator of the samples": (
         "FAILED: [code=1] tflm_hil/tflm_hil_config.h\ncd /b && python resolver_header.py\n"
         f"error: sample 'atan' has no resolver configuration 'al'\n{NINJA_ENDS}",
@@ -233,9 +269,9 @@ ERRORS = {
         "gen.c: check --quiet failed",
     ),
     "an unknown board": (
-        f"No board named 'dk9' found.\n\nPlease choose one of the following boards:\n\ndk1\n"
+        f"No board named 'dk9' found. Did you mean:\n\ndk1\n\nRun 'west boards' for all.\n"
         f"CMake Error at /z/boards.cmake:225 (message):\n  Invalid BOARD; see above.\n{CMAKE_ENDS}",
-        "No board named 'dk9' found.",
+        "No board named 'dk9' found",
     ),
     "CMake, behind a message of no form": (
         f"-- Found Python3\nthe table has no row for this chip\n{CMAKE_ENDS}",
