@@ -336,10 +336,9 @@ class NinjaFolder:
 
 def error_text(output: str) -> str:
     """The first error in the output of ninja on one line, then what the failed command printed."""
-    command, _, printed = output.partition("\nFAILED: ")[2].partition("\n")[2].partition("\n")
-    lines = list(takewhile(lambda line: not _AFTER.match(line), printed.splitlines()))
-    error = first_error("\n".join(lines)) or first_error(output) or command
-    return with_context(error, lines)
+    failed = output[output.find("FAILED: ") :] if "FAILED: " in output else output
+    lines = list(takewhile(lambda line: not _AFTER.match(line), failed.splitlines()))
+    return with_context(first_error("\n".join(lines)), lines[2:])  # without output and command
 
 
 def with_context(error: str, printed: Sequence[str]) -> str:

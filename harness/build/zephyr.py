@@ -80,6 +80,9 @@ _CAUSES = {
     " run west config -d build.cmake-args if it contains -mfloat-abi=hard",
     'Target "tfm" not found': "the ns board needs TF-M, which this workspace lacks: add the module"
     " trusted-firmware-m (group tee) to its manifest, then west update",
+    'unknown command "build"': "west cannot read the workspace's manifest: west list says why",
+    'provided by "Zephyr-sdk"': "install the SDK (west sdk install -t arm-zephyr-eabi), or set"
+    " ZEPHYR_TOOLCHAIN_VARIANT to another toolchain",
     # From Zephyr 3.4 on, with a newlib that was built without locks (Debian 12's 3.3.0).
     "Retargetable locking must be enabled": "the compiler's newlib has no retargetable locking"
     " (such as Debian 12's): build with the Zephyr SDK or Arm's GNU toolchain",

@@ -36,10 +36,10 @@ class Checkout:
     def samples(self) -> Path:
         return self.root / "samples"
 
-    def build(self) -> set[str]:
+    def build(self, configuration: str = "exact") -> set[str]:
         """The outputs whose commands ran."""
         before = self._log()
-        self.elf = build_standalone("hello_world").elf
+        self.elf = build_standalone("hello_world", configuration).elf
         return {line.split("\t")[3] for line in self._log() - before}
 
     def _log(self) -> set[str]:
@@ -60,9 +60,15 @@ class Checkout:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """Compiled once for all tests, each of which leaves it as it was."""
-    return Checkout(tmp_path_factory.mktemp("checkout"))
+def built() -> Checkout:
+    """Compiled once for all tests, each of which leaves it as it was.
+
+    In a place that ccache knows from earlier runs of the tests.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    root = paths.cache() / "tests" / f"checkout-{worker}"
+    shutil.rmtree(root, ignore_errors=True)
+    return Checkout(root)
 
 
 @pytest.fixture
@@ -83,6 +89,14 @@ def changed(path: Path, text: str) -> Iterator[None]:
     path.write_text(before + text)
     yield
     path.write_text(before)
+
+
+def test_another_configuration_costs_one_compilation_and_one_link(checkout: Checkout) -> None:
+    folder = "nrf9160/hello_world-too_large"
+    assert checkout.build("too_large") == {
+        f"{folder}/{name}"
+        for name in ("main.o", "hello_world-too_large.elf", "hello_world-too_large.map")
+    }
 
 
 def test_a_touched_header_compiles_what_includes_it_and_links_nothing(checkout: Checkout) -> None:

@@ -18,68 +18,10 @@ from harness.build.standalone import build_many, build_standalone
 from harness.cli import main
 from harness.elf import Image
 
-TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
-
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc", "flatc")
 
 
-class Started:
-    """Tools that note each start before they do their work."""
-
-    def __init__(self, folder: Path) -> None:
-        self.log = folder / "started"
-        self.folder = folder / "bin"
-        self.folder.mkdir()
-        for tool in TOOLS:
-            script = self.folder / tool
-            script.write_text(
-                f'#!/bin/sh\necho {tool} >> "{self.log}"\nexec "{shutil.which(tool)}" "$@"\n'
-            )
-            script.chmod(0o755)
-
-    def since(self) -> list[str]:
-        """Tools started since the last call."""
-        names = self.log.read_text().split() if self.log.exists() else []
-        self.log.write_text("")
-        return names
-
-
-@pytest.fixture(scope="module")
-def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache, and beside it the counting tools that filled it with hello_world's image."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def started(warm_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
-    tools = warm_cache / "tools"
-    if tools.exists():
-        counting = Started.__new__(Started)
-        counting.log, counting.folder = tools / "started", tools / "bin"
-    else:
-        tools.mkdir()
-        counting = Started(tools)
-    monkeypatch.setenv("TFLM_HIL_CACHE", str(warm_cache))
-    monkeypatch.setenv("PATH", f"{counting.folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("CCACHE_DISABLE", "1")
-    build_standalone("hello_world", "exact")
-    counting.since()
-    return counting
-
-
-def test_a_second_build_starts_no_tool_and_gives_the_same_file(started: Started) -> None:
-    first, second = (build_standalone("hello_world", "exact") for _ in range(2))
-    assert started.since() == []
-    assert second == first
-    assert second.elf.with_suffix(".map").is_file()
-
-
-def test_another_configuration_costs_one_compilation_and_one_link(started: Started) -> None:
-    build_standalone("hello_world", "too_large")
-    assert started.since() == ["arm-none-eabi-g++"] * 2
-
-
-def test_another_arena_is_another_image(started: Started) -> None:
+def test_another_arena_is_another_image() -> None:
     small = build_standalone("hello_world", "exact", options=BuildOptions(arena=1024))
     large = build_standalone("hello_world", "exact", options=BuildOptions(arena=2048))
     sizes = [
@@ -91,19 +33,9 @@ def test_another_arena_is_another_image(started: Started) -> None:
     assert sizes == [1024, 2048]
 
 
-def test_the_same_sources_give_the_same_bytes_in_another_cache(
-    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = build_standalone("hello_world", "exact").elf.read_bytes()
-    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    again = build_standalone("hello_world", "exact")
-    assert again.elf.read_bytes() == first
-    assert str(paths.samples().parent).encode() not in first
-    assert str(tmp_path).encode() not in first
-
-
-def test_two_processes_may_build_the_same_image_at_once(started: Started, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_two_processes_build_in_a_new_cache_at_once_what_is_in_this_one(tmp_path: Path) -> None:
+    """Neither cache nor checkout has left a trace in the image."""
     program = (
         "from harness.build.standalone import build_standalone as b;"
         "print(b('hello_world', 'duplicate').elf)"
@@ -117,10 +49,15 @@ def test_two_processes_may_build_the_same_image_at_once(started: Started, tmp_pa
     told = {process.communicate(timeout=200)[0] for process in both}
     assert [process.returncode for process in both] == [0, 0]
     assert len(told) == 1
-    assert Path(told.pop().strip()).is_file()
+    made = Path(told.pop().strip()).read_bytes()
+    assert made == build_standalone("hello_world", "duplicate").elf.read_bytes()
+    assert str(paths.samples().parent).encode() not in made
+    assert str(tmp_path).encode() not in made
 
 
-def test_progress_names_what_was_built_and_is_silent_about_the_rest(started: Started) -> None:
+def test_progress_names_what_was_built_and_is_silent_about_the_rest() -> None:
+    (image,) = build_many([("hello_world", "empty")])
+    shutil.rmtree(image.elf.parent)
     lines: list[str] = []
     with logs.shown(lines.append):
         build_many([("hello_world", "exact"), ("hello_world", "empty")])
@@ -128,7 +65,7 @@ def test_progress_names_what_was_built_and_is_silent_about_the_rest(started: Sta
     assert "hello_world-empty" in lines[0]
 
 
-def test_soft_float_images_have_no_fpu_instructions(started: Started) -> None:
+def test_soft_float_images_have_no_fpu_instructions() -> None:
     result = build_standalone("hello_world_float", "exact", options=BuildOptions(fpu=False))
     command = ["arm-none-eabi-objdump", "-d", str(result.elf)]
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -136,26 +73,24 @@ def test_soft_float_images_have_no_fpu_instructions(started: Started) -> None:
     assert "\tvmul.f32" not in listing
 
 
-def test_unknown_names_list_the_known_ones(started: Started) -> None:
+def test_unknown_names_list_the_known_ones() -> None:
     with pytest.raises(UsageError) as sample:
         build_standalone("nosuch", "exact")
     assert "hello_world" in str(sample.value)
     with pytest.raises(UsageError) as configuration:
         build_standalone("hello_world", "nosuch")
     assert "person_detection" in str(configuration.value)
-    assert started.since() == []
 
 
-def test_the_compilers_own_words_reach_the_user(started: Started) -> None:
+def test_the_compilers_own_words_reach_the_user() -> None:
     options = BuildOptions(defines=("TFLM_HIL_INFERENCES=oops",))
     with pytest.raises(BuildFailed) as failed:
         build_standalone("hello_world", "exact", options=options)
     assert "'oops' was not declared" in str(failed.value)
 
 
-@pytest.mark.slow
 def test_an_arena_that_does_not_fit_is_told_with_the_command_that_shows_what_does(
-    started: Started, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(BuildFailed) as failed:
         build_standalone("hello_world", "exact", options=BuildOptions(arena=300_000))
@@ -168,7 +103,7 @@ def test_an_arena_that_does_not_fit_is_told_with_the_command_that_shows_what_doe
 
 
 def test_without_a_compiler_the_error_says_how_to_get_one(
-    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentMissing) as missing:
@@ -178,7 +113,7 @@ def test_without_a_compiler_the_error_says_how_to_get_one(
 
 
 def test_a_cache_that_cannot_be_written_is_named(
-    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -188,7 +123,7 @@ def test_a_cache_that_cannot_be_written_is_named(
     assert "TFLM_HIL_CACHE" in missing.value.hint
 
 
-def test_stacks_and_arena_show_under_their_names(started: Started) -> None:
+def test_stacks_and_arena_show_under_their_names() -> None:
     firmware = Image.from_elf(build_standalone("hello_world", "exact").elf)
     sizes = {name: firmware.symbol(name) for name in ("z_main_stack", "z_interrupt_stacks")}
     assert {name: symbol.size for name, symbol in sizes.items() if symbol} == {
