@@ -143,10 +143,12 @@ _LIBRARY = re.compile(
     r"<frozen |/lib/python3|/(?:site|dist)-packages/|\.pyx$|/scripts/(?:kconfig|dts)/"
 )
 
-#: Kconfig's messages list all definitions of a symbol, and end with advice.
+#: Kconfig's messages list all definitions of a symbol, and end with advice, or in what it prints to
+#: its other stream.
 _DEFINITIONS = re.compile(r" \(defined at (?P<places>[^()]*)\)")
 _ADVICE = re.compile(
-    r" (?:See https?://docs\.zephyrproject\.org/|Check that environment variables ).*"
+    r"(?: See https?://docs\.zephyrproject\.org/| Check that environment variables "
+    r"| ?Parsing /| ?(?:Loaded|Merged) configuration ').*"
 )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from harness.base import files, paths, process
 from harness.base.errors import BuildFailed, HilError, ProgramTimedOut, UsageError
 from harness.base.platforms import DEFAULT_BOARD
-from harness.build import board_names, toolchain
+from harness.build import board_names, generated, toolchain
 from harness.build.first_error import first_error, overflows, space_hint
 from harness.build.generated import Sample
 from harness.build.ninja import (
@@ -60,6 +60,9 @@ _KEPT_OF_SYSBUILD = ("domains.yaml", "merged.hex")
 
 _BUILD_SECONDS = 1800.0
 _QUERY_SECONDS = 60.0
+_PLACED = re.compile(r"^\S+:\d+: ")
+#: The files of assignments that Kconfig has read.
+_MERGED = re.compile(r"(?:Loaded|Merged) configuration '(.+?)'")
 #: Characters by which an error is found in the output; messages of several lines are joined.
 _TOLD = 30
 #: Kconfig's warning about a selected option of a missing module.
@@ -300,7 +303,9 @@ class _WestBuild:
         for name, path in paths_of.items():
             write_changed(path, f"{choices[name]}\n")
         named = [f"-DTFLM_HIL_{name.upper()}=@{path}" for name, path in paths_of.items()]
-        arguments = [*named, *self.cmake]
+        # Samples of a user's own have no package beside them.
+        generator = f"-DTFLM_HIL_GENERATOR={generated.__file__}"
+        arguments = [*named, generator, *self.cmake]
         # Configured separately, because it takes longer than building a configuration.
         configured = self.folder / "arguments.json"
         before = configured.read_text() if files.is_file(configured) else None
@@ -392,9 +397,24 @@ def _setting(tree: Path, name: str) -> str:
     return found[1] if found else ""
 
 
+def _assigned(error: str, output: str) -> str:
+    """The error with the place of the assignment, if Kconfig names only the symbol."""
+    symbol = re.search(r"\b[A-Z][A-Z0-9_]{2,}\b", error)
+    if symbol is None or _PLACED.match(error):
+        return error
+    places = [
+        f"{path}:{number}: "
+        for path in map(Path, _MERGED.findall(output))
+        if files.is_file(path)
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
+        if line.strip().startswith(f"CONFIG_{symbol[0]}=")
+    ]
+    return f"{''.join(places[-1:])}{error}"  # the last assignment counts
+
+
 def _printed_about(error: str, output: str) -> list[str]:
     """The lines of the output from the error on, up to the tools that it stopped."""
-    said = re.sub(r"^\S+:\d+: ", "", error)[:_TOLD]
+    said = _PLACED.sub("", error)[:_TOLD]
     lines = dropwhile(lambda line: said not in line, output.splitlines())
     printed = takewhile(lambda line: not line.startswith(("ninja: ", "FATAL ERROR: ")), lines)
     return [line for line in printed if line.strip()]
@@ -411,7 +431,7 @@ def _failed(output: str, log: Path) -> BuildFailed:
     known = next(((text, hint) for text, hint in _CAUSES.items() if text in output), None)
     full = f"full output: {log}"
     if known is None:
-        error = first_error(output)
+        error = _assigned(first_error(output), output)
         maps = sorted(log.parent.glob("*/build/zephyr/*.map"), key=lambda one: one.stat().st_mtime)
         if overflows(error) and maps:  # zephyr_pre0.map, of the first of several links
             full = f"{space_hint(maps[-1])}; {full}"

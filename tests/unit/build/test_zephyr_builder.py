@@ -253,6 +253,18 @@ def test_any_other_failure_shows_its_first_error_and_where_all_of_it_is(workspac
     assert failed.value.hint.endswith("failed.log")
 
 
+def test_a_value_that_kconfig_refuses_is_told_with_the_line_of_its_assignment(workspace, tmp_path):
+    (tmp_path / "board").write_text("CONFIG_STACK_SIZE=1024\n")
+    (tmp_path / "prj.conf").write_text("CONFIG_FPU=y\nCONFIG_STACK_SIZE=large\n")
+    read = "".join(f"Merged configuration '{tmp_path / name}'\n" for name in ("board", "prj.conf"))
+    said = "the value 'large' is invalid for STACK_SIZE, which has type int"
+    ending = "\n\nerror: Aborting due to Kconfig warnings\n"
+    with pytest.raises(BuildFailed) as failed:
+        build(workspace("one", fails=f"\nwarning: {said}{read}{ending}"))
+    first = failed.value.message.splitlines()[0]
+    assert first == f"west build failed: {tmp_path}/prj.conf:2: {said}"
+
+
 @pytest.mark.parametrize(
     ("option", "module"),
     [("CMSIS_DSP", "cmsis-dsp"), ("HAS_NRFX", "hal_nordic"), ("HAS_CMSIS_CORE", "cmsis_6")],
