@@ -22,7 +22,16 @@ _WIDTH = 160  # characters of a value
 #: What legitimately varies between two runs of one commit; nothing else is left out. In texts, also
 #: those of JSON documents: a pattern, what stands for it, and why.
 TEXT_RULES: tuple[tuple[str, str, str], ...] = (
-    (r"<cache>/build/\w\w/[\w-]+/", "<cache>/", "a digest that holds the path of the checkout"),
+    (
+        r"<cache>/build/(?:\w\w/[\w-]+|[\w.-]+/[\w-]+/[\w-]+)/",
+        "<cache>/",
+        "a digest that holds the path of the checkout",
+    ),
+    (
+        r"(?m)^(?:\[\d+/\d+\] \S+\.(?:o|a|elf|hex)|another process builds in .+)\n",
+        "",
+        "progress of a build, some of it every two seconds",
+    ),
     (r"(?m)^(\[\d+/\d+\] .+: \w+) \(\d+\.\d s\)$", r"\1", "time of the wall clock"),
 )
 #: In JSON documents: a field that is left out, and why.
