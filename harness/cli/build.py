@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
+
 import click
 
 from harness.base import logs, numbers
@@ -42,6 +45,7 @@ def build(
     """Build SAMPLE; print only the path of its ELF on standard output.
 
     For standalone-ns and zephyr-ns this is the folder with both ELFs and the merged HEX file.
+    Progress is shown on a terminal, and for several images.
     Only what has changed is built again (TFLM_HIL_CACHE sets the folder of all builds, `tflm-hil
     doctor` shows and clears it).
 
@@ -58,7 +62,8 @@ def build(
     builder = builder or "standalone"
     if board and (not builder.startswith("zephyr") or resolver == ALL):
         raise UsageError(f"--board needs --builder zephyr and one configuration, not {ALL}")
-    with logs.shown(on_stderr):
+    progress = resolver == ALL or sys.stderr.isatty()
+    with logs.shown(on_stderr) if progress else nullcontext():
         if board:
             from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
 
