@@ -14,7 +14,7 @@ import yaml
 from harness.base import paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.base.platforms import board_with, chip_names
-from harness.build import board_names, workspace, zephyr
+from harness.build import board_names, generated, workspace, zephyr
 from harness.build.board_names import target_of
 from harness.build.builders import build_one
 from harness.build.table import load
@@ -183,9 +183,10 @@ def test_west_builds_the_sample_in_its_configuration(west: Path) -> None:
     assert asked[0] == "build"
     assert asked[asked.index("--board") + 1] == "nrf9160dk/nrf9160"
     assert str(paths.samples() / "hello_world") in asked
-    choices = [word.partition("=@")[2] for word in asked if word.startswith("-DTFLM_HIL_")]
+    choices = [word.partition("=@")[2] for word in asked if "=@" in word]
     assert [Path(one).read_text() for one in choices] == ["hello_world_float\n", "too_small\n"]
     assert any(word.endswith("cmsis-nn.conf") for word in asked)
+    assert f"-DTFLM_HIL_GENERATOR={generated.__file__}" in asked
 
 
 def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
