@@ -222,8 +222,9 @@ class _ApplicationTree:
         compiler, known = _setting(self.path / "build", _COMPILER), self.path / _COMPILER_RECORD
         if not compiler or not files.is_file(known):
             return
-        identity = toolchain.identity(Path(compiler), [], self.path / _COMPILER_MEMO)
-        if known.read_text(encoding="utf-8") != identity:
+        memo = self.path / _COMPILER_MEMO
+        gone = not files.is_file(Path(compiler))
+        if gone or known.read_text("utf-8") != toolchain.identity(Path(compiler), [], memo):
             shutil.rmtree(self.path, ignore_errors=True)
 
 

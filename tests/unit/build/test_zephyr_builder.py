@@ -132,6 +132,15 @@ def test_a_changed_compiler_builds_the_tree_anew(workspace):
     assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
 
 
+def test_a_compiler_that_is_gone_builds_the_tree_anew(workspace):
+    elf = build(workspace("one"))
+    settings = elf.parents[2] / "build" / "CMakeCache.txt"
+    settings.write_text("CMAKE_CXX_COMPILER:FILEPATH=/gone/c++\n")
+    build(workspace("one"))
+    assert compiled(elf) == ["cmake", "kernel.o", "main.o"]
+    assert "/gone/c++" not in settings.read_text()
+
+
 def test_an_image_from_the_same_inputs_is_not_built_again(workspace):
     pairs = [("atan", "exact"), ("atan", "all")] * 2
     assert west_builds(*pairs, workspace=workspace("one")) == ["atan-exact", "atan-all"]
