@@ -20,7 +20,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,9 +106,7 @@ class RunningProgram(Closing):
     :meth:`close` sends SIGTERM, kills after ``grace`` seconds, and removes the folder ``scratch``.
 
     The program gets a session of its own: it cannot ask questions on the terminal, and its
-    descendants are found if they make groups, as ninja's do. With ``session`` False it gets a group
-    only, for compilers: Linux divides time between sessions first, so that the nice value of the
-    harness would have no effect on them.
+    descendants are found if they make groups, as ninja's do.
 
     Raises :class:`ProgramMissing` if it is not on PATH, or cannot be started.
     """
@@ -121,7 +118,6 @@ class RunningProgram(Closing):
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         split: bool = False,
-        session: bool = True,
         open_input: bool = False,
         descriptors: Sequence[int] = (),
         grace: float = 0.0,
@@ -142,8 +138,7 @@ class RunningProgram(Closing):
                     command, environment or {}, cwd=folder, bufsize=0,
                     stdin=subprocess.PIPE if open_input else subprocess.DEVNULL,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE if split else subprocess.STDOUT,
-                    start_new_session=session, process_group=None if session else 0,
-                    pass_fds=descriptors,
+                    start_new_session=True, pass_fds=descriptors,
                 )  # fmt: skip
                 self._ending.callback(self._end)
                 # A harness that is killed in this instant leaves the program.
@@ -166,22 +161,14 @@ class RunningProgram(Closing):
             self._drain()
         return "".join(output.text for output in self._outputs)
 
-    def wait(
-        self,
-        seconds: float,
-        stopped: threading.Event | None = None,
-        progress: Callable[[str], None] | None = None,
-    ) -> Finished:
+    def wait(self, seconds: float, progress: Callable[[str], None] | None = None) -> Finished:
         """The result, once it has ended. Raises :class:`ProgramTimedOut` after ``seconds``.
 
-        ``progress`` is called with each line of the output soon after it is printed. Raises
-        :class:`CancelledError` once another thread has set ``stopped``.
+        ``progress`` is called with each line of the output soon after it is printed.
         """
         deadline = Deadline(seconds)
         told = 0
         while (code := self._child.poll()) is None:
-            if stopped is not None and stopped.is_set():
-                raise CancelledError
             if deadline.expired:
                 reason = f"{self.name} did not end within {seconds:g} s and was stopped"
                 raise ProgramTimedOut(reason, self.output)
@@ -249,22 +236,15 @@ def run(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     split: bool = False,
-    session: bool = True,
-    stopped: threading.Event | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Finished:
     """Runs a :class:`RunningProgram` to its end, and ends what it left behind.
 
-    Raises :class:`ProgramMissing`, :class:`ProgramTimedOut` after ``seconds``, with ``check``
-    :class:`ProgramFailed` for an exit code other than 0, and :class:`CancelledError` if another
-    thread sets ``stopped``.
+    Raises :class:`ProgramMissing`, :class:`ProgramTimedOut` after ``seconds``, and with ``check``
+    :class:`ProgramFailed` for an exit code other than 0.
     """
-    if stopped is not None and stopped.is_set():
-        raise CancelledError
-    with RunningProgram(
-        command, folder=folder, environment=environment, split=split, session=session
-    ) as program:
-        done = program.wait(seconds, stopped, progress)
+    with RunningProgram(command, folder=folder, environment=environment, split=split) as program:
+        done = program.wait(seconds, progress)
     if done.code < 0:
         ending = f"was ended by signal {-done.code} ({signal.strsignal(-done.code)})"
     else:

@@ -8,10 +8,8 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -245,10 +243,9 @@ def test_the_output_until_the_limit_is_kept():
     assert late.value.output == "x\n"
 
 
-@pytest.mark.parametrize("session", [True, False])
-def test_a_process_left_behind_is_ended(tmp_path, session):
+def test_a_process_left_behind_is_ended(tmp_path):
     with within(10):
-        sh(BACKGROUND, folder=tmp_path, session=session)
+        sh(BACKGROUND, folder=tmp_path)
     assert ends(number_in(tmp_path / "pid"))
 
 
@@ -265,28 +262,6 @@ def test_a_daemon_that_keeps_the_output_open_is_not_waited_for(tmp_path, text, l
     os.kill(number_in(tmp_path / "pid"), signal.SIGKILL)
 
 
-def test_another_thread_stops_programs_and_lets_none_start(tmp_path):
-    stopped = threading.Event()
-    raised: list[type[BaseException]] = []
-
-    def work() -> None:
-        try:
-            sh(OWN_GROUP, 60, folder=tmp_path, stopped=stopped)
-        except BaseException as error:
-            raised.append(type(error))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    number = number_in(tmp_path / "pid")
-    stopped.set()
-    thread.join(timeout=10)
-    assert raised == [CancelledError]
-    assert ends(number)
-    with pytest.raises(CancelledError):
-        sh("touch started", folder=tmp_path, stopped=stopped)
-    assert not (tmp_path / "started").exists()
-
-
 # -- the end of the harness -------------------------------------------------------------------
 
 HARNESS = """
@@ -297,7 +272,7 @@ text = {text!r}
 with signals.raised():
     {run}
 """
-RUNS = 'process.run(["sh", "-c", text], seconds=600, session=False)'
+RUNS = 'process.run(["sh", "-c", text], seconds=600)'
 HOLDS = """command, scratch = ["sh", "-c", text], Path("scratch")
     with process.RunningProgram(command, scratch=scratch, grace=0.1) as program:
         Path("held").touch()
