@@ -77,11 +77,6 @@ def doctor(
     tflm-hil doctor --install --with renode
     tflm-hil doctor --clear
     """
-    if clear:
-        if install or images or everything or dry_run or extras:
-            raise UsageError("--clear cannot be combined with other options")
-        click.echo(f"removed {ninja.clear() / 1e6:.0f} MB of builds from {ninja.folders()}")
-        return
     if install and images:
         raise UsageError("--install also installs the tools for samples: omit --images")
     if not install and (everything or dry_run or extras):
@@ -91,6 +86,11 @@ def doctor(
             "--renode-version, --archive and --unconfirmed need --with renode",
             hint="add --install --with renode",
         )
+    if clear:
+        if install or images:
+            raise UsageError("--clear cannot be combined with other options")
+        click.echo(f"removed {ninja.clear() / 1e6:.0f} MB of builds from {ninja.folders()}")
+        return
     if extras:
         wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
         _renode(wanted, archive, dry_run)

@@ -151,7 +151,8 @@ def test_it_clears_the_builds_and_nothing_else(built, capsys):
     assert list((built / "build").iterdir()) == []
     assert [path.name for path in sorted(built.iterdir())] == ["build", "renode"]
     assert main(["doctor", "--clear"]) == 0  # there is nothing left to remove
-    assert main(["doctor", "--clear", "--install"]) == 2
+    for other in ("--install", "--images", "--all", "--dry-run", "--unconfirmed"):
+        assert main(["doctor", "--clear", other]) == 2
 
 
 def test_images_alone_are_not_installed_for(capsys):
