@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import hashlib
 import math
 import re
@@ -520,6 +521,7 @@ def _arguments(addition: Addition) -> str:
     return f"Own_{addition.operator}()" if addition.own else ""
 
 
+@functools.lru_cache(maxsize=8)  # configurations of a sample have the same
 def data_source(model: bytes, inputs: BuiltinInputs | None) -> str:
     """A C++ source that defines ``g_model`` and ``g_inputs`` (one zero byte without inputs)."""
     arrays = {"g_model": model, "g_inputs": inputs.data if inputs else b"\0"}
