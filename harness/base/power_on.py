@@ -26,6 +26,9 @@ LARGEST_SEED = (1 << 32) - 1
 #: the process stack pointer, S0 to S31, FPSCR.
 R0, APSR, PSP, S0, FPSCR = 0xFFFF_F000, 0xFFFF_F034, 0xFFFF_F038, 0xFFFF_F100, 0xFFFF_F180
 
+#: What APSR holds of its word: N, Z, C, V, Q, GE; FPSCR: flags, AHP, DN, FZ, RMode, exceptions.
+FLAGS, FP_STATUS = 0xF80F_0000, 0xF7C0_009F
+
 
 @lru_cache(maxsize=16)
 def pattern(seed: int, address: int, size: int) -> bytes:

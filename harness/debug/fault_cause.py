@@ -18,7 +18,7 @@ from harness.base.platforms import chip_names, chip_table, foreign_peripheral
 from harness.elf import Image, vectors
 from harness.elf.demangle import short_name
 from harness.elf.main_stack import main_stack
-from harness.elf.operand import accessed
+from harness.elf.operand import accessed, is_store
 from harness.model.schema import IDENTIFIER
 from harness.targets.base import Fault
 
@@ -106,7 +106,7 @@ class _Scene:
     @property
     def stores(self) -> bool:
         """Whether the instruction at pc stores."""
-        return bool(self.code) and _is_store(self.code)
+        return bool(self.code) and is_store(self.code)
 
     def is_code(self, address: int) -> bool:
         """Whether ``address`` lies in an executable section of the image."""
@@ -119,16 +119,6 @@ class _Scene:
     def area(self, address: int) -> str:
         """``flash``, ``ram`` or another memory of the chip; "" for none."""
         return next((one.name for one in self.image.chip.areas if one.holds(address)), "")
-
-
-def _is_store(code: bytes) -> bool:
-    """Whether an instruction stores (the L bit of its encoding is 0; Armv8-M ARM, C2.2)."""
-    first = int.from_bytes(code[:2], "little")
-    if first >> 11 < 0x1D:
-        if first >> 12 == 0x5:  # register offset: STR, STRH, STRB
-            return first >> 9 & 7 < 3
-        return not first & 0x800 and first >> 12 in (0x6, 0x7, 0x8, 0x9, 0xC)
-    return not first & 0x10 and first >> 9 & 0x7F in (0x74, 0x76, 0x7C)
 
 
 # rules, in the order in which they are asked

@@ -166,3 +166,13 @@ def sources(code: bytes) -> tuple[int, ...]:
         case 0x15:
             return (_SP,)
     return ()
+
+
+def is_store(code: bytes) -> bool:
+    """Whether an instruction stores (the L bit of its encoding is 0; Armv8-M ARM, C2.2)."""
+    first = int.from_bytes(code[:2], "little")
+    if first >> 11 < 0x1D:
+        if first >> 12 == 0x5:  # register offset: STR, STRH, STRB
+            return first >> 9 & 7 < 3
+        return not first & 0x800 and first >> 12 in (0x6, 0x7, 0x8, 0x9, 0xC)
+    return not first & 0x10 and first >> 9 & 0x7F in (0x74, 0x76, 0x7C)

@@ -23,15 +23,18 @@ def enabled_regions(mpu: Mpu) -> tuple[MpuRegion, ...]:
         mpu.write(_RNR, number)
         base, limit = mpu.read(_RBAR), mpu.read(_RLAR)
         if limit & _ENABLE:
-            found.append(
-                MpuRegion(
-                    number,
-                    base & ~_LINE,
-                    limit | _LINE,
-                    read_only=bool(base & _READ_ONLY),
-                    privileged=not base & _UNPRIVILEGED,
-                    never_executed=bool(base & _EXECUTE_NEVER),
-                )
-            )
+            found.append(region_of(number, base, limit))
     mpu.load(before)
     return tuple(found)
+
+
+def region_of(number: int, base: int, limit: int) -> MpuRegion:
+    """The region whose MPU_RBAR and MPU_RLAR are ``base`` and ``limit``."""
+    return MpuRegion(
+        number,
+        base & ~_LINE,
+        limit | _LINE,
+        read_only=bool(base & _READ_ONLY),
+        privileged=not base & _UNPRIVILEGED,
+        never_executed=bool(base & _EXECUTE_NEVER),
+    )

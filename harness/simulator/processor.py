@@ -22,8 +22,6 @@ from harness.simulator.unicorn import CORE_REGISTERS, Reg
 _SPSEL = 2  # CONTROL
 _DEBUGEVT, _VECTTBL = 1 << 31, 1 << 1  # HFSR
 _FP_REGISTERS = 32  # s0 to s31
-_FLAGS = 0xF80F_0000  # APSR: N, Z, C, V, Q, GE
-_FP_STATUS = 0xF7C0_009F  # FPSCR: flags, AHP, DN, FZ, RMode, exceptions
 
 
 class ProcessorHost(ScbHost, Timekeeper, Protocol):
@@ -64,9 +62,9 @@ class Processor:
         (flags,) = power_on.words(seed, power_on.APSR, 1)
         (stack,) = power_on.words(seed, power_on.PSP, 1)
         (fp_status,) = power_on.words(seed, power_on.FPSCR, 1)
-        core.write(Reg.XPSR_NZCVQG, flags & _FLAGS)
+        core.write(Reg.XPSR_NZCVQG, flags & power_on.FLAGS)
         core.write(Reg.PSP, stack & ~3)
-        core.write(Reg.FPSCR, fp_status & _FP_STATUS)
+        core.write(Reg.FPSCR, fp_status & power_on.FP_STATUS)
 
     def _bank(self, chip: ProcessorHost, *, nonsecure: bool) -> Bank:
         return Bank(

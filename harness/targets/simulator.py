@@ -34,6 +34,7 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog, SeesCall
+from harness.targets.faults import fault_of
 from harness.targets.operator_calls import OperatorCalls
 from harness.targets.registry import CHIP, ELF
 from harness.targets.session import Session
@@ -132,25 +133,7 @@ class SimulatorSession(Session):
     @property
     def faults(self) -> Sequence[Fault]:
         """Faults, decoded."""
-        machine = self.machine
-        return [
-            Fault(
-                record.kind,
-                record.status,
-                record.pc,
-                record.lr,
-                record.address,
-                machine.fault_place(record),
-                machine.fault_report(record),
-                record.world,
-                machine.fault_image(record),
-                machine.fault_access(record),
-                executed=record.instructions,
-                time=record.seconds,
-                state=record.state,
-            )
-            for record in machine.faults
-        ]
+        return [fault_of(record, self.machine.firmware) for record in self.machine.faults]
 
     @property
     def findings(self) -> Sequence[Finding]:

@@ -1,5 +1,5 @@
 # ruff: noqa: B018, F821 - Renode gives `request` and `self`
-"""SPU for Renode 1.17 (Python peripheral, IronPython 2.7).
+"""SPU for Renode (Python peripheral, IronPython 2.7).
 
 Registers: nRF9160 Product Specification v2.1, "SPU". Regions that are non-secure or callable are
 written to the core's SAU, which has no regions on the chip. Lost: read, write and execute

@@ -116,6 +116,12 @@ void Irq2(void);
 typedef void (*Vector)(void);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
+#ifdef BARE
+__attribute__((section(".vectors"), used)) const Vector vectors[] = {(Vector)stack_top, Reset};
+#elif defined WITHOUT_HANDLERS
+__attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {(Vector)stack_top,
+                                                                            Reset};
+#else
 __attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {
     [0] = (Vector)stack_top, [1] = Reset,        [2] = Fault,
     [3] = HardFault,         [4] = MemManage,    [5] = BusFault,
@@ -123,5 +129,6 @@ __attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {
     [14] = PendSv,           [15] = SysTick,     [16 ... 80] = Fault,
     [16 + IRQ0] = Irq0,      [16 + IRQ1] = Irq1, [16 + IRQ2] = Irq2,
 };
+#endif
 #pragma GCC diagnostic pop
 #endif  // TESTS_HOSTILE_IMAGE_H_

@@ -2,14 +2,13 @@
 
 ``python tests/support/renode_platforms.py`` writes them to ``platforms/``, and a test compares
 them: for each chip ``CHIP.repl``; for each board ``BOARD.repl``, which adds its LEDs and buttons,
-and one file for each further :class:`Security`.
+and ``BOARD_nonsecure.repl``, for non-secure images alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from harness.base.platforms import Area, BoardTable, ChipTable, Peripheral
 
@@ -18,14 +17,6 @@ from harness.base.platforms import Area, BoardTable, ChipTable, Peripheral
 SAU_REGIONS = 72
 #: Addresses of the system control space of each security state (Armv8-M ARM, B3.2), and of DWT.
 _SCS, _SCS_NS, _DWT = 0xE000_E000, 0xE002_E000, 0xE000_1000
-
-
-class Security(Enum):
-    """The security states of a machine; values are suffixes of its description's name."""
-
-    NONE = ""
-    STATES = "_trustzone"  # an image of one world, with the chip's exception frames
-    WORLDS = "_worlds"  # images of both worlds
 
 
 @dataclass(frozen=True)
@@ -42,9 +33,6 @@ _CLOCK = RenodeModel(
     "Miscellaneous.NRF_CLOCK",
     lost="Clocks start at once. Lost: POWER and RESET (RESETREAS reads 0, GPREGRET is not kept).",
 )
-_SPU = RenodeModel(
-    "Memory.ArrayMemory", ("size: 0x1000",), "Attributes are kept, not enforced.", True
-)
 #: ``model`` in the chip's table -> Renode's model.
 MODELS: Mapping[str, RenodeModel] = {
     "clock": _CLOCK,
@@ -53,8 +41,6 @@ MODELS: Mapping[str, RenodeModel] = {
     "gpio": RenodeModel("GPIOPort.NRF52840_GPIO", mute=True),
     "gpiote": RenodeModel("GPIOPort.NRF52840_GPIOTasksEvents"),
     "rtc": RenodeModel("Timers.Nrf9160Rtc"),
-    "spu": _SPU,
-    "spu_large": _SPU,
     "timer": RenodeModel("Timers.Nrf9160Timer"),
     "uarte": RenodeModel(
         "UART.NRF52840_UART",
@@ -63,13 +49,21 @@ MODELS: Mapping[str, RenodeModel] = {
     ),
     "wdt": RenodeModel("Timers.NRF52840_Watchdog"),
 }
-#: Blocks modelled by scripts in peripherals/ -> the value that they read as without the script.
-SCRIPTS: Mapping[str, int] = {"NVMC": 1, "DPPIC": 0}
+_UNMODELLED = RenodeModel(
+    "Miscellaneous.Unmodelled",
+    lost="Without a model: reads give 0, writes are lost, each access is logged.",
+    mute=True,
+)
+_UNMODELLED_SIZE = 0x1000  # if the description names none
+#: Blocks modelled by scripts in peripherals/, which harness/targets/renode/machine.py adds.
+SCRIPTS = ("NVMC", "DPPIC", "SPU")
+#: Addresses of debug components that exist on the chip (Armv8-M ARM, B11).
+_DEBUG = {"itm": 0xE000_0000, "fpb": 0xE000_2000, "tpiu": 0xE004_0000, "etm": 0xE004_1000}
 
 
-def unmodelled(chip: ChipTable) -> tuple[Peripheral, ...]:
-    """Return the blocks of ``chip`` for which there is no model in Renode or in this project."""
-    return tuple(one for one in chip.blocks if one.model not in MODELS and one.name not in SCRIPTS)
+def name_of(board: BoardTable, *, non_secure: bool) -> str:
+    """Return the name of a board's description, without ``.repl``."""
+    return f"{board.key}_nonsecure" if non_secure else board.key
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -79,9 +73,8 @@ def descriptions(chips: Iterable[ChipTable], boards: Iterable[BoardTable]) -> di
     """Return every ``.repl`` file of ``platforms/``: name -> text."""
     files = {f"{chip.key}.repl": chip_description(chip) for chip in chips}
     for board in boards:
-        files[f"{board.key}.repl"] = board_description(board)
-        files[f"{board.key}{Security.STATES.value}.repl"] = _trustzone(board)
-        files[f"{board.key}{Security.WORLDS.value}.repl"] = _worlds(board)
+        files[f"{name_of(board, non_secure=False)}.repl"] = board_description(board)
+        files[f"{name_of(board, non_secure=True)}.repl"] = _non_secure(board)
     return files
 
 
@@ -93,41 +86,48 @@ def made_from(table: str) -> str:
 def chip_description(chip: ChipTable) -> str:
     """Return ``CHIP.repl``: the core, the memories, and every block of the table.
 
-    It boots secure images only, and peripherals/counters.cs must be included before it.
+    The models of peripherals/*.cs must be included before it.
     """
     in_both = [one for one in chip.blocks if len(one.bases) > 1]
     in_one = [one for one in chip.blocks if len(one.bases) == 1]
+    noted: set[str] = set()
     parts = [
-        f"// {chip.name} for Renode 1.16.1 or later.\n"
+        f"// {chip.name} for Renode 1.17 or later.\n"
         f"// {made_from(f'chips/{chip.key}.toml')}\n"
-        "// It boots secure images alone, and needs `include @peripherals/counters.cs` before it.\n"
-        "// What a model lacks is said at the first block that has it.\n",
+        "// It needs peripherals/*.cs included before it. What a model lacks is said at the first\n"
+        "// block that has it. NVMC, DPPIC and SPU are scripts in peripherals/.\n",
         _core(chip),
         "// ---- memory\n",
-        "// Lost: NVMC.CONFIG does not gate writes, and they can set bits; a page erase needs\n"
-        "// peripherals/nvmc.py.\n",
+        "// Lost: NVMC.CONFIG does not gate writes, and they can set bits.\n",
         *(_memory(chip, area) for area in chip.areas),
         "// ---- peripherals in the secure and the non-secure window\n",
-        *_blocks(chip, in_both, set()),
+        *_blocks(chip, in_both, noted),
         "// ---- peripherals in one window\n",
-        *_blocks(chip, in_one, set()),
-        _tags(chip),
+        *_blocks(chip, in_one, noted),
+        *(f"{name}: {_UNMODELLED.type} @ sysbus {_hex(at)}\n" for name, at in _DEBUG.items()),
     ]
     return "\n".join(parts)
 
 
 def _core(chip: ChipTable) -> str:
     mask = 0xFF << (8 - chip.priority_bits) & 0xFF
-    scs = f"address: {_hex(_SCS)}; cpu: cpu"
     return f"""\
-// TrustZone is off here: the core is always secure. Lost: BXNS, SAU, secure faults.
+// The chip's SAU has no regions and leaves attribution to the SPU; here the SPU (peripherals/spu.py)
+// writes its regions into the SAU. Lost: security attributes of peripherals.
 cpu: CPU.CortexM @ sysbus
     cpuType: "{chip.core}"
     nvic: nvic
+    enableTrustZone: true
     numberOfMPURegions: {chip.mpu_regions}
+    numberOfSAURegions: {SAU_REGIONS}
     PerformanceInMips: {chip.cpu_hz // 1_000_000}
 
-nvic: IRQControllers.NVIC @ sysbus new Bus.BusPointRegistration {{ {scs} }}
+// The system control space; its non-secure alias is for secure code: VTOR_NS, SysTick_NS and the
+// like. Without it writes to them are lost, and non-secure exceptions take secure vectors.
+nvic: IRQControllers.NVIC @ {{
+        sysbus new Bus.BusPointRegistration {{ address: {_hex(_SCS)}; cpu: cpu }};
+        sysbus new Bus.BusMultiRegistration {{ address: {_hex(_SCS_NS)}; size: 0x1000; region: "NonSecure"; cpu: cpu }}
+    }}
     priorityMask: 0x{mask:X}          // {chip.priority_bits} priority bits
     systickFrequency: {chip.cpu_hz}
     -> cpu@0
@@ -135,7 +135,7 @@ nvic: IRQControllers.NVIC @ sysbus new Bus.BusPointRegistration {{ {scs} }}
 // Counts virtual time: one count per instruction.
 dwt: Miscellaneous.DWT @ sysbus {_hex(_DWT)}
     frequency: {chip.cpu_hz}
-"""
+"""  # noqa: E501 - a line of Renode's language
 
 
 def _memory(chip: ChipTable, area: Area) -> str:
@@ -150,14 +150,14 @@ def _memory(chip: ChipTable, area: Area) -> str:
 
 def _blocks(chip: ChipTable, blocks: Iterable[Peripheral], noted: set[str]) -> Iterable[str]:
     for block in blocks:
-        model = MODELS.get(block.model)
-        if model is None:
+        if block.name in SCRIPTS:
             continue
+        model = MODELS.get(block.model, _UNMODELLED)
+        text = _block(chip, block, model)
         if model.lost and model.lost not in noted:
             noted.add(model.lost)
-            yield f"// {model.lost}\n{_block(chip, block, model)}"
-        else:
-            yield _block(chip, block, model)
+            text = f"// {model.lost}\n{text}"
+        yield text
 
 
 def _block(chip: ChipTable, block: Peripheral, model: RenodeModel) -> str:
@@ -167,32 +167,14 @@ def _block(chip: ChipTable, block: Peripheral, model: RenodeModel) -> str:
         registered = ";\n        ".join((first, *others))
         where = f"{{\n        {registered}\n    }}"
     lines = [f"{block.name.lower()}: {model.type} @ {where}", *model.attributes]
+    if model is _UNMODELLED and block.size != _UNMODELLED_SIZE:
+        lines.append(f"size: {block.size:#x}")
     if block.model == "gpiote":
         ports = (one.name.lower() for one in chip.blocks if one.model == "gpio")
         lines += [f"port{number}: {name}" for number, name in enumerate(ports)]
     if block.irq is not None and not model.mute:
         lines.append(f"-> nvic@{block.irq}")
     return "\n    ".join(lines) + "\n"
-
-
-def _tags(chip: ChipTable) -> str:
-    """Return tags for blocks without a model: a value for reads, no writes, a log of accesses."""
-    lines = []
-    for block in chip.blocks:
-        if block.model in MODELS:
-            continue
-        value = SCRIPTS.get(block.name, 0)
-        for address in block.addresses:
-            name = block.name + ("_NS" if address != block.addresses[0] else "")
-            end = address + block.size - 1
-            lines.append(f'        Tag <{_hex(address)}, {_hex(end)}> "{name}" {value:#x}\n')
-    return f"""\
-// ---- no model: reads give the value, writes are lost, each access is logged. For NVMC and DPPIC
-// there are scripts in peripherals/.
-
-sysbus:
-    init:
-{"".join(lines)}"""
 
 
 def board_description(board: BoardTable) -> str:
@@ -222,40 +204,18 @@ p0:
 {buttons}"""
 
 
-def _trustzone(board: BoardTable) -> str:
+def _non_secure(board: BoardTable) -> str:
     return f"""\
-// {board.name} whose core knows security states, for secure images on Renode 1.17 and later:
-// without them EXC_RETURN.ES is 0 there, and Zephyr's secure fault handler finds no frame.
+// {board.name} whose core has no security states, for non-secure images alone: what secure firmware
+// would have set up below them is set up already.
 // {made_from(f"boards/{board.key}.toml")}
 
 using "./{board.key}.repl"
 
 cpu:
-    enableTrustZone: true
+    enableTrustZone: false
 
-// The system control space of the non-secure state, for secure code: VTOR_NS, SysTick_NS and the
-// like. Without it writes to them are lost, and non-secure exceptions take secure vectors.
-nvic: @ {{
-        sysbus new Bus.BusPointRegistration {{ address: {_hex(_SCS)}; cpu: cpu }};
-        sysbus new Bus.BusMultiRegistration {{ address: {_hex(_SCS_NS)}; size: 0x1000; region: "NonSecure"; cpu: cpu }}
-    }}
-"""  # noqa: E501 - a line of Renode's language
-
-
-def _worlds(board: BoardTable) -> str:
-    return f"""\
-// {board.name} for images of both worlds, on Renode 1.17 and later. The chip's SAU has no regions
-// and leaves attribution to the SPU; here the SPU (peripherals/spu.py) writes its regions into the
-// SAU.
-// {made_from(f"boards/{board.key}.toml")}
-
-using "./{board.key}{Security.STATES.value}.repl"
-
-cpu:
-    numberOfSAURegions: {SAU_REGIONS}
-
-// Plain storage, which peripherals/spu.py replaces.
-spu: @ none
+nvic: @ sysbus new Bus.BusPointRegistration {{ address: {_hex(_SCS)}; cpu: cpu }}
 """
 
 

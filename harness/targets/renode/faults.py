@@ -1,13 +1,14 @@
-"""Decoding of faults from the registers and stack words that the agent reads.
+"""Faults of a core in Renode, as records of :mod:`harness.simulator.faults`.
 
-The bits are those of the Armv8-M Architecture Reference Manual (DDI0553), CFSR and HFSR. In the
-docstrings STATUS are the words of CFSR, HFSR, MMFAR, BFAR, SFSR, SFAR, CFSR_NS and MMFAR_NS.
+The agent sends the core's registers and status before and behind each fault (agent/exceptions.py);
+here they become what the chip takes. Bits and rules: Armv8-M Architecture Reference Manual
+(DDI0553), CFSR, HFSR, SFSR, "Exception numbers and exception priority numbers".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from harness.base.core_state import (
     EXTENDED_FRAME,
@@ -16,152 +17,255 @@ from harness.base.core_state import (
     PSP,
     SPSEL,
     CoreState,
-    above_frame,
+    MpuRegion,
 )
-from harness.base.exceptions import IPSR
+from harness.base.exceptions import (
+    BUS_FAULT,
+    HARD_FAULT,
+    IPSR,
+    MEM_MANAGE,
+    SECURE_FAULT,
+    SVCALL,
+    USAGE_FAULT,
+    exception_name,
+)
 from harness.base.fault_status import status_names
+from harness.base.platforms import ChipTable, Peripheral
 from harness.elf import Image
-from harness.targets.base import Fault
+from harness.elf.operand import is_store
+from harness.simulator.faults import FaultRecord, target_of
+from harness.simulator.mpu_regions import region_of
+from harness.simulator.nvic import STATES
 
-_KINDS = {3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"}
-_SFARVALID = 1 << 6
-_FORCED = 1 << 30
-#: EXC_RETURN.S and ES -> the world of a frame that is on the other world's stack.
-_WORLDS, _UNSEEN = 0x41, {0x01: "non-secure", 0x40: "secure"}
-#: Execute-never areas of the Armv8-M ARM, B8.1 "System address map": Device memory, and all from
-#: 0xA000_0000 on.
-_EXECUTE_NEVER = (range(0x4000_0000, 0x6000_0000), range(0xA000_0000, 0x1_0000_0000))
-_MMARVALID, _BFARVALID = 1 << 7, 1 << 15
+_IACCVIOL, _DACCVIOL, _MMARVALID = 1 << 0, 1 << 1, 1 << 7
+_IBUSERR, _BFARVALID, _SFARVALID = 1 << 8, 1 << 15, 1 << 6
+_UNDEFINSTR, _INVSTATE, _NOCP, _DIVBYZERO = 1 << 16, 1 << 17, 1 << 19, 1 << 25
+_VECTTBL, _DEBUGEVT = 1 << 1, 1 << 31
+#: Bits of CFSR of each fault.
+_OWN_BITS = {MEM_MANAGE: 0xFF, BUS_FAULT: 0xFF00, USAGE_FAULT: 0xFFFF_0000}
+#: What raises an exception, by Renode's number -> the fault, and its bits of CFSR if known.
+_CAUSES = {
+    1: (USAGE_FAULT, _UNDEFINSTR),
+    2: (SVCALL, 0),  # which cannot be taken
+    3: (MEM_MANAGE, _IACCVIOL),
+    4: (MEM_MANAGE, _DACCVIOL | _MMARVALID),
+    7: (HARD_FAULT, 0),  # BKPT without a debugger
+    17: (USAGE_FAULT, _NOCP),
+    18: (USAGE_FAULT, _INVSTATE),
+    19: (SECURE_FAULT, 0),
+    20: (USAGE_FAULT, _DIVBYZERO),
+    21: (BUS_FAULT, 0),
+    0xFE: (BUS_FAULT, _IBUSERR),  # the agent's: NO_MEMORY, NEVER_EXECUTED
+    0xFF: (MEM_MANAGE, _IACCVIOL),
+}
+_BKPT, _INVSTATE_RAISED, _ABORTS = 7, 18, (0xFE, 0xFF)
+#: BX and BLX with a register (T1), in bits 6 to 3; CONTROL.FPCA; EPSR.T.
+_BRANCH_MASK, _BRANCH, _FPCA, _THUMB = 0xFF07, 0x4700, 1 << 2, 1 << 24
 
 
-def decode(words: Sequence[int], image: Image) -> Fault:
-    """Decode a fault whose handler is about to run, from exception number, EXC_RETURN, STATUS and
-    the stacked frame: r0-r3, r12, lr, pc, xpsr.
+@dataclass(frozen=True)
+class Status:
+    """The fault status registers of both security states; those of the secure one stand alone."""
+
+    cfsr: int
+    hfsr: int
+    sfsr: int
+    cfsr_ns: int
+    mmfar: int = 0
+    bfar: int = 0
+    sfar: int = 0
+    mmfar_ns: int = 0
+
+
+@dataclass(frozen=True)
+class SeenFault:
+    """A fault as the agent tells it.
+
+    ``taken`` is the exception that is taken, 0 for lockup; ``cause`` is Renode's number of what
+    raised it, 0 for the entry to, or return from, an exception; ``entered`` is that exception.
     """
-    number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
-    kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
-    frame = (r0, r1, r2, r3, r12, lr, pc, xpsr)
-    registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
-    rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
-    # For a null call pc is the branch's address in Renode, and 0 on the chip: then use the caller.
-    where = str(image.frames(pc or lr)[0])
-    if world := _UNSEEN.get(link & _WORLDS):
-        where = f"a place in the {world} image that Renode does not show"
-    return _fault(kind, reason, pc, lr, status, where, image, rest)
+
+    taken: int
+    cause: int
+    entered: int
+    before: Status
+    status: Status
+    registers: tuple[int, ...]  # r0 to r12, sp, lr, pc, xpsr
+    control: int
+    process: bool  # SP is PSP
+    other_sp: int
+    secure: bool
+
+    @staticmethod
+    def from_words(words: Sequence[int]) -> SeenFault:
+        """Decode the words of a ``fault`` line."""
+        taken, cause, entered, *rest = words
+        registers = (*rest[12:27], rest[27] & ~1, rest[28])
+        control, process, other, secure = rest[29:]
+        return SeenFault(
+            taken, cause, entered, Status(*rest[:4]), Status(*rest[4:12]), registers,
+            control, bool(process), other, bool(secure),
+        )  # fmt: skip
+
+    @property
+    def below_frame(self) -> int:
+        """SP behind the exception's frame."""
+        return (self.registers[13] & ~7) - (EXTENDED_FRAME if self.control & _FPCA else FRAME)
+
+    @property
+    def new_bits(self) -> int:
+        """Bits of CFSR, of either state, that this fault has set."""
+        before, now = self.before, self.status
+        return (now.cfsr & ~before.cfsr) | (now.cfsr_ns & ~before.cfsr_ns)
+
+    def fault(self) -> tuple[int, int]:
+        """The number of the fault, before escalation, and its bits of CFSR."""
+        both = self.status.cfsr | self.status.cfsr_ns
+        if self.cause:
+            number, bits = _CAUSES.get(self.cause, (self.taken, 0))
+            return number, bits or (self.new_bits or both) & _OWN_BITS.get(number, 0)
+        for number, own in _OWN_BITS.items():
+            if bits := self.new_bits & own:
+                return number, bits
+        if self.status.sfsr & ~self.before.sfsr:
+            return SECURE_FAULT, 0
+        return self.taken or HARD_FAULT, both & _OWN_BITS.get(self.taken, 0)
 
 
-def locked_up(words: Sequence[int], image: Image) -> Fault:
-    """Decode a lockup, from the core's pc, lr and STATUS."""
-    pc, lr, *status = words
-    reason = _names(status) or "a fault that could not be taken"
-    return _fault("Lockup", reason, pc, lr, status, _place(image, pc, lr), image, [])
+@dataclass(frozen=True)
+class SeenState:
+    """A ``state`` line of the agent (agent/core.py, Core.state).
 
-
-def gave_up(words: Sequence[int], image: Image) -> Fault:
-    """Decode the abort of a core in Renode, whose pc is outside all memory, from pc, lr, STATUS.
-
-    The chip takes a BusFault there (IBUSERR), or a MemManage fault (IACCVIOL) in an execute-never
-    area; Renode models neither.
+    ``attribution`` are the SECATTR bits of the SPU's regions of flash and RAM and of peripherals,
+    "" while everything is secure.
     """
-    pc, lr, *status = words
-    where = _place(image, pc, lr)
-    rest = ["  Renode ends there, without the fault's handler"]
-    never = any(pc in area for area in _EXECUTE_NEVER)
-    kind, bit = ("MemManage", "IACCVIOL") if never else ("BusFault", "IBUSERR")
-    reason = f"{bit}, branch to 0x{pc & ~1:08x}"
-    return _fault(kind, reason, pc, lr, status, where, image, rest)
+
+    core: CoreState
+    attribution: tuple[str, ...]
+
+    @staticmethod
+    def from_text(text: str, chip: ChipTable) -> SeenState:
+        """Decode the line."""
+        context, spu, vectors, secure_floats, regions, memory = text.split(" ")
+        *registers, control, process, other, secure = (
+            int(number, 16) for number in context.split(",")
+        )
+        nonsecure = not secure
+        attribution = () if spu == "-" else tuple(spu.split(","))
+        first, second = (PSP, MSP) if process else (MSP, PSP)
+        stacks = {(nonsecure, first): registers[13], (nonsecure, second): other}
+        core = CoreState(
+            tuple(registers), stacks, {nonsecure: PSP if control & SPSEL else MSP}, nonsecure,
+            bool(attribution), ((chip.area("ram").origin, bytes.fromhex(memory)),),
+            secure_floats == "1", int(vectors, 16), _regions(regions),
+        )  # fmt: skip
+        return SeenState(core, attribution)
+
+    def is_secure(self, chip: ChipTable, address: int, block: Peripheral | None) -> bool:
+        """Whether an address, perhaps in the peripheral ``block``, is secure."""
+        flash, ram, peripherals = self.attribution
+        if block and len(block.bases) > 1:  # the SPU decides, not the address
+            return peripherals[block.number] == "1"
+        for bits, area, size in (
+            (flash, chip.area("flash"), chip.flash.region),
+            (ram, chip.area("ram"), chip.ram.region),
+        ):
+            if area.holds(address):
+                return bits[(address - area.origin) // size] == "1"
+        return not chip.nonsecure_window <= address < chip.secure_window
 
 
-def left_ram(words: Sequence[int], image: Image) -> Fault:
-    """Decode a stack that has left RAM, from the core's pc, lr, STATUS and sp.
-
-    The chip takes a BusFault at the first push; Renode runs on and drops the pushed words.
-    """
-    pc, lr, *status, sp = words
-    where = _place(image, pc, lr)
-    rest = ["  Renode ends there, without the fault's handler"]
-    reason = f"STKERR, the stack pointer 0x{sp:08x} is outside RAM"
-    return _fault("BusFault", reason, pc, lr, status, where, image, rest)
-
-
-#: Name of the agent's event -> decoder.
-DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": left_ram}
-
-
-_XPSR, _LR, _SP = 16, 14, 13
-#: EXC_RETURN: the frame has no floats; it lies on PSP.
-_STANDARD, _ON_PSP = 1 << 4, 0xC
-#: CFSR: MSTKERR, STKERR, STKOF.
-_NOT_STACKED = 1 << 4 | 1 << 12 | 1 << 20
-
-
-def core_state(text: str, ram: int) -> CoreState:
-    """The agent's ``REGISTER,... MEMORY``: r0 to r12, sp, lr, pc, xpsr, the other sp, CONTROL."""
-    numbers, _, memory = text.partition(" ")
-    *registers, other, control = (int(number, 16) for number in numbers.split(","))
-    on_psp = bool(control & SPSEL) and not registers[_XPSR] & IPSR
-    stacks = {(False, MSP): registers[_SP], (False, PSP): other}
-    if on_psp:
-        stacks = {(False, MSP): other, (False, PSP): registers[_SP]}
-    threads = {False: PSP if control & SPSEL else MSP}
-    return CoreState(tuple(registers), stacks, threads, memory=((ram, bytes.fromhex(memory)),))
-
-
-def interrupted(handler: CoreState, cfsr: int) -> CoreState | None:
-    """What a handler interrupted whose first instruction is next; None if no frame was stacked."""
-    link = handler.registers[_LR]
-    stack = PSP if link & _ON_PSP == _ON_PSP else MSP
-    frame = handler.stacks[False, stack]
-    words = [handler.word(frame + at) for at in range(0, FRAME, 4)]
-    if cfsr & _NOT_STACKED or None in words or not any(words):
-        return None
-    r0, r1, r2, r3, r12, lr, pc, xpsr = (word or 0 for word in words)
-    sp = above_frame(frame, xpsr, FRAME if link & _STANDARD else EXTENDED_FRAME)
-    registers = (r0, r1, r2, r3, *handler.registers[4:12], r12, sp, lr, pc, xpsr)
-    return replace(handler, registers=registers, stacks={**handler.stacks, (False, stack): sp})
-
-
-def _place(image: Image, pc: int, lr: int) -> str:
-    """Return the place of the core, or of its caller if the core is outside all functions."""
-    here, caller = image.locate(pc), image.locate(lr)
-    return str(here if here.function or not caller.function else caller)
-
-
-def _cause(status: Sequence[int]) -> str:
-    """Return the fault that escalated to a HardFault; "" if the status registers show none."""
-    cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
-    if not hfsr & _FORCED:
-        return ""
-    both = cfsr | nonsecure
-    bits = {"SecureFault": sfsr, "MemManage": both & 0xFF, "BusFault": both & 0xFF00}
-    bits["UsageFault"] = both >> 16
-    return next((kind for kind, bit in bits.items() if bit), "")
-
-
-def _names(status: Sequence[int]) -> str:
-    cfsr, hfsr, _, _, sfsr, _, nonsecure, _ = status
-    return ", ".join(status_names(cfsr | nonsecure, hfsr, sfsr))
-
-
-def _fault(
-    kind: str,
-    reason: str,
-    pc: int,
-    lr: int,
-    status: Sequence[int],
-    where: str,
+def record_of(
+    seen: SeenFault,
+    state: SeenState | None,
     image: Image,
-    rest: list[str],
-) -> Fault:
-    cfsr, _, mmfar, bfar, sfsr, sfar, nonsecure, mmfar_ns = status
-    valid = (
-        (cfsr & _MMARVALID, mmfar),
-        (cfsr & _BFARVALID, bfar),
-        (sfsr & _SFARVALID, sfar),
-        (nonsecure & _MMARVALID, mmfar_ns),
+    *,
+    executed: int,
+    seconds: float,
+    divided: bool,
+) -> FaultRecord:
+    """The record of a fault; ``divided``: something is non-secure."""
+    cause, bits = seen.fault()
+    taken = HARD_FAULT if seen.cause == _BKPT and seen.taken else seen.taken
+    sfsr = seen.status.sfsr & ~seen.before.sfsr or seen.status.sfsr
+    hfsr = _DEBUGEVT if seen.cause == _BKPT else seen.status.hfsr & ~seen.before.hfsr & _VECTTBL
+    names = status_names(
+        0 if cause == SECURE_FAULT else bits, hfsr, sfsr if cause == SECURE_FAULT else 0
     )
-    address = next((register for holds, register in valid if holds), None)
-    cause = _cause(status) if kind == _KINDS[3] else ""
-    first = f"{kind}: {reason}" + (f" (escalated from {cause})" if cause else "")
-    lines = [first, f"  at {where}", f"  called from {image.locate(lr)}"]
-    return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))
+    registers = _registers(seen, image)
+    exception = seen.registers[16] & IPSR
+    banked = seen.status.cfsr if seen.secure or cause == BUS_FAULT else seen.status.cfsr_ns
+    record = FaultRecord(
+        exception_name(taken) if taken else "Lockup",
+        exception_name(cause),
+        ", ".join(names),
+        registers[15],
+        registers[14],
+        registers[13],
+        PSP if seen.process and not (exception or seen.entered) else MSP,
+        _address(seen, cause, bits, sfsr),
+        registers,
+        seen.before.cfsr | bits if seen.cause in _ABORTS else banked,
+        seen.status.hfsr | hfsr,
+        exception,
+        executed,
+        world=STATES[not seen.secure] if divided else "",
+        sfsr=seen.status.sfsr,
+        seconds=seconds,
+        state=None if state is None else _core(seen, state, registers),
+    )
+    if state is None or not state.attribution:
+        return record
+    code = image.read(record.pc, 4) or b""
+    target = target_of(
+        record,
+        image.chip,
+        lambda address, block: state.is_secure(image.chip, address, block),
+        is_write=bool(code) and is_store(code),
+    )
+    return replace(record, target=target)
+
+
+def _registers(seen: SeenFault, image: Image) -> tuple[int, ...]:
+    """The registers as the chip has them when it takes the fault.
+
+    Renode tells them before the branch that leaves Thumb state, and before anything is stacked.
+    """
+    *general, sp, lr, pc, xpsr = seen.registers
+    if seen.cause == _INVSTATE_RAISED:
+        code = int.from_bytes((image.read(pc, 2) or bytes(2)), "little")
+        if code & _BRANCH_MASK == _BRANCH and code >> 3 & 15 < len(general):
+            pc, xpsr = general[code >> 3 & 15] & ~1, xpsr & ~_THUMB
+    elif seen.entered:
+        xpsr |= seen.entered
+        sp = seen.other_sp if seen.process else seen.below_frame
+    return (*general, sp, lr, pc, xpsr)
+
+
+def _core(seen: SeenFault, state: SeenState, registers: tuple[int, ...]) -> CoreState:
+    """The core's state with ``registers``; behind an entry SP is MSP."""
+    if not seen.entered:
+        return replace(state.core, registers=registers)
+    nonsecure = not seen.secure
+    process = seen.below_frame if seen.process else seen.other_sp
+    stacks = {(nonsecure, MSP): registers[13], (nonsecure, PSP): process}
+    return replace(state.core, registers=registers, stacks=stacks, threads={nonsecure: MSP})
+
+
+def _regions(text: str) -> tuple[MpuRegion, ...]:
+    if text == "-":
+        return ()
+    rows = (row.split(":") for row in text.split(","))
+    return tuple(region_of(*(int(value, 16) for value in row)) for row in rows)
+
+
+def _address(seen: SeenFault, cause: int, bits: int, sfsr: int) -> int | None:
+    """The address of the refused access; None if the status registers do not tell it."""
+    status = seen.status
+    if cause == MEM_MANAGE and bits & _MMARVALID:
+        return status.mmfar if seen.secure else status.mmfar_ns
+    if cause == BUS_FAULT and bits & _BFARVALID:
+        return status.bfar
+    if cause == SECURE_FAULT and sfsr & _SFARVALID:
+        return status.sfar
+    return None

@@ -4,50 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.base import paths, platforms
+from harness.base import paths, platforms, power_on
 from harness.base.clock import RESETS_IN_A_LOOP
-from harness.base.platforms import BoardTable, ChipTable
-from harness.base.power_on import pattern
+from harness.base.platforms import BoardTable, ChipTable, Peripheral
 from harness.elf import Image
 from harness.targets.renode.description import (
     SAU_REGIONS,
     SCRIPTS,
-    Security,
     made_from,
-    unmodelled,
+    name_of,
 )
 
+#: Renode's numbers of registers; EPSR.T.
+_OTHER_SP, _XPSR, _FPSCR, _S0, _THUMB = 22, 25, 74, 75, 1 << 24
 #: Virtual seconds between synchronisations, chosen with tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
-#: Addresses of debug components that exist on the chip (Armv8-M ARM, B11).
-_DEBUG = {"itm": 0xE000_0000, "fpb": 0xE000_2000, "tpiu": 0xE004_0000, "etm": 0xE004_1000}
-#: Hook of writes to the NVIC: where firmware leaves attribution to the SPU (SAU_CTRL.ALLNS), ENABLE
-#: is written instead, since the SPU's regions are regions of the SAU in Renode.
-_SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
 
 
-def make(chip: ChipTable, security: Security, *, quantum: float, strict: bool) -> list[str]:
+def make(chip: ChipTable, *, non_secure: bool, quantum: float) -> list[str]:
     """Return the commands that make a machine with empty memories.
 
-    With ``strict`` (1.17 on) CCR.DIV_0_TRP takes effect, and an unanswered access is a BusFault.
+    CCR.DIV_0_TRP takes effect, and an access that nothing answers is a BusFault, as on the chip.
     """
-    board = platforms.board_with(chip.key).key
-    description = monitor_path(paths.platforms() / f"{board}{security.value}.repl")
-    commands = [
+    board = platforms.board_with(chip.key)
+    description = paths.platforms() / f"{name_of(board, non_secure=non_secure)}.repl"
+    return [
         "Clear",
         "emulation SetGlobalAdvanceImmediately true",
         "emulation Mode SynchronizedTimers",  # a button's level reaches its pin immediately
         f'emulation SetGlobalQuantum "{quantum:.6f}"',
-        f'mach create "{board}"',
-        f"machine LoadPlatformDescription {description}",
+        f'mach create "{board.key}"',
+        f"machine LoadPlatformDescription {monitor_path(description)}",
+        "sysbus.nvic FilterCcrDiv0Write false",
+        "sysbus UnhandledAccessBehaviour ThrowException",
+        *_scripts(chip, monitor_path(paths.platforms())),
     ]
-    if strict:
-        commands.append("sysbus.nvic FilterCcrDiv0Write false")
-        commands += _stubs(chip)
-        commands.append("sysbus UnhandledAccessBehaviour ThrowException")
-    if security is Security.WORLDS:
-        commands += _attribution(chip)
-    return commands + _scripts(chip, monitor_path(paths.platforms()))
 
 
 def start_script(board: BoardTable) -> str:
@@ -62,7 +53,7 @@ def start_script(board: BoardTable) -> str:
 
 $name?="{board.key}"
 using sysbus
-include $ORIGIN/peripherals/counters.cs
+include $ORIGIN/peripherals/counters.cs $ORIGIN/peripherals/unmodelled.cs
 mach create $name
 machine LoadPlatformDescription $ORIGIN/{board.key}.repl
 
@@ -83,27 +74,44 @@ runMacro $reset
 '''
 
 
-def agent(chip: ChipTable, vectors: int) -> str:
+def agent(chip: ChipTable, vectors: int, seed: int) -> str:
     """Return the constructor of the agent for an image whose vector table is at ``vectors``.
+
+    Registers that a reset leaves undefined have the pattern of ``seed``.
 
     Renode executes one instruction per cycle, as the built-in simulator does.
     """
     console = platforms.board_with(chip.key).console.uarte.lower()
-    flash, ram = ((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
-    facts = f"{flash}, {ram}, {chip.gpio.pins}, {RESETS_IN_A_LOOP}"
-    return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {facts})"
+    memories = tuple((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
+    regions = (chip.spu_regions(name) for name in ("flash", "ram"))
+    spu = (chip.peripheral("SPU").addresses[0], *regions, _peripherals(chip))
+    facts = f"{chip.cpu_hz // 1_000_000}, {memories}, {chip.gpio.pins}, {spu}, {RESETS_IN_A_LOOP}"
+    return f"Agent({vectors:#x}, {_undefined_registers(seed)}, '{console}', {facts})"
 
 
-def load(image: Image, folder: Path, power_on: int) -> list[str]:
+def _undefined_registers(seed: int) -> dict[int, int]:
+    """Return Renode's numbers and the values of the registers that a reset leaves undefined."""
+    values = dict(enumerate(power_on.words(seed, power_on.R0, 13)))
+    values |= dict(enumerate(power_on.words(seed, power_on.S0, 32), _S0))
+    (stack,), (flags,), (status,) = (
+        power_on.words(seed, place, 1) for place in (power_on.PSP, power_on.APSR, power_on.FPSCR)
+    )
+    values[_OTHER_SP] = stack & ~3
+    values[_XPSR] = flags & power_on.FLAGS | _THUMB
+    values[_FPSCR] = status & power_on.FP_STATUS
+    return values
+
+
+def load(image: Image, folder: Path, seed: int) -> list[str]:
     """Return commands that fill flash and RAM from files, which are written to ``folder``.
 
-    Where the image loads nothing, flash is erased and RAM has the pattern of the seed ``power_on``.
+    Where the image loads nothing, flash is erased and RAM has the pattern of ``seed``.
     """
     flash, ram = (image.chip.area(name) for name in ("flash", "ram"))
     commands = []
     for area, data in (
         (flash, b"\xff" * flash.size),
-        (ram, pattern(power_on, ram.origin, ram.size)),
+        (ram, power_on.pattern(seed, ram.origin, ram.size)),
     ):
         path = folder / f"{area.name}.bin"
         path.write_bytes(data)
@@ -116,60 +124,41 @@ def load(image: Image, folder: Path, power_on: int) -> list[str]:
     return commands
 
 
-def _stubs(chip: ChipTable) -> list[str]:
-    """Return commands for stubs of blocks without a model, in both windows."""
-    folder = monitor_path(paths.platforms())
-    commands = []
-    for block in unmodelled(chip):
-        commands += _script(folder, "stub", block.name.lower(), block.addresses, block.size)
-    for name, address in _DEBUG.items():
-        commands += _script(folder, "stub", name, (address,))
-    return commands
-
-
 def _scripts(chip: ChipTable, folder: str) -> list[str]:
     """Return commands for the blocks modelled by scripts in ``folder``/peripherals."""
-    flash = chip.area("flash")
-    facts = {"NVMC": (flash.origin, flash.size, chip.flash.page), "DPPIC": (chip.dppi_channels,)}
-    commands = []
-    for block in map(chip.peripheral, SCRIPTS):
-        name = block.name.lower()
-        commands += _script(folder, name, name, block.addresses, block.size, facts[block.name])
-    return commands
-
-
-def _attribution(chip: ChipTable) -> list[str]:
-    """Return commands for the SPU that writes its regions into the core's SAU."""
     flash, ram = chip.area("flash"), chip.area("ram")
-    facts = (
-        *(flash.origin, chip.flash.region, chip.spu_regions("flash")),
-        *(ram.origin, chip.ram.region, chip.spu_regions("ram")),
-        *(chip.nonsecure_window, chip.secure_window - chip.nonsecure_window),
-        max(block.number for block in chip.blocks) + 1,
-        SAU_REGIONS,
-    )
-    addresses = chip.peripheral("SPU").addresses
+    facts = {
+        "NVMC": (flash.origin, flash.size, chip.flash.page),
+        "DPPIC": (chip.dppi_channels,),
+        "SPU": (
+            *(flash.origin, chip.flash.region, chip.spu_regions("flash")),
+            *(ram.origin, chip.ram.region, chip.spu_regions("ram")),
+            *(chip.nonsecure_window, chip.secure_window - chip.nonsecure_window),
+            _peripherals(chip),
+            SAU_REGIONS,
+        ),
+    }
     return [
-        *_script(monitor_path(paths.platforms()), "spu", "attribution", addresses, facts=facts),
-        f'sysbus SetHookBeforePeripheralWrite sysbus.nvic "{_SAU_FOLLOWS}"',
+        command
+        for block in map(chip.peripheral, SCRIPTS)
+        for command in _script(folder, block, facts[block.name])
     ]
 
 
-def _script(
-    folder: str,
-    script: str,
-    name: str,
-    addresses: tuple[int, ...],
-    size: int = 0x1000,
-    facts: tuple[int, ...] = (),
-) -> list[str]:
-    """Return commands that put a script on the bus as ``name`` and pass it ``facts`` in order."""
-    first, *others = addresses
-    file = f"{folder}/peripherals/{script}.py"
+def _peripherals(chip: ChipTable) -> int:
+    """Return the number of peripheral ids, to which the SPU gives attributes."""
+    return max(block.number for block in chip.blocks) + 1
+
+
+def _script(folder: str, block: Peripheral, facts: tuple[int, ...]) -> list[str]:
+    """Return commands that put the script of a block on the bus and pass it ``facts`` in order."""
+    name = block.name.lower()
+    first, *others = block.addresses
+    file = f"{folder}/peripherals/{name}.py"
     return [
-        f'machine PyDevFromFile {file} {first:#x} {size:#x} True "{name}"',
+        f'machine PyDevFromFile {file} {first:#x} {block.size:#x} True "{name}"',
         *(f"sysbus.{name} ControlWrite {number} {fact:#x}" for number, fact in enumerate(facts)),
-        *(f"sysbus Redirect {other:#x} {first:#x} {size:#x}" for other in others),
+        *(f"sysbus Redirect {other:#x} {first:#x} {block.size:#x}" for other in others),
     ]
 
 

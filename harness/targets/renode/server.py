@@ -25,11 +25,11 @@ from harness.base.power_on import DEFAULT_SEED
 from harness.base.process import RunningProgram
 from harness.elf import Image
 from harness.targets.renode import machine
-from harness.targets.renode.description import Security
+from harness.targets.renode.compiled import compiled_models
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, pipes
 from harness.targets.renode.machine import QUANTUM, monitor_path
-from harness.targets.renode.releases import PINNED, shown, warnings_of_worlds
+from harness.targets.renode.releases import warnings_of_worlds
 
 #: Machines per process: from 1.17 on each leaves a copy of the translation library (over 1 MB) in
 #: the process's temporary folder until the process ends.
@@ -38,12 +38,19 @@ _ISOLATED = Path(__file__).with_name("isolated.py")
 #: Port of Renode's gdb server, in its own network.
 GDB_PORT = 3333
 #: Scripts that run inside Renode, in the order in which they are included.
-AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_link.py", "agent.py"))
-#: Models in C#, which Renode compiles when it starts; platform descriptions name their classes.
-_MODELS = ("counters.cs",)
+AGENT = tuple(
+    Path(__file__).with_name("agent") / f"{name}.py"
+    for name in (
+        "link", "core", "console", "exceptions", "rest", "machine", "calls", "log", "agent"
+    )
+)  # fmt: skip
+#: Models in C#, which platform descriptions name.
+MODELS = ("counters.cs", "unmodelled.cs")
 #: Synchronous logging: an asynchronous logging thread may wait for its empty queue forever, and
 #: after 10,000 further messages the emulation blocks.
-_CONFIG = "[general]\nuse-synchronous-logging = True\n"
+_CONFIG = "[general]\nuse-synchronous-logging = True\ncompiler-cache-enabled = True\n"
+#: Of .NET: no instrumented tier, which costs a second at the start.
+_RUNTIME = {"DOTNET_TieredPGO": "0"}
 
 
 class RenodeProcess:
@@ -86,20 +93,23 @@ class RenodeProcess:
     ) -> RunningProgram:
         config, start = self.folder / "config", self.folder / "start.resc"
         config.write_text(_CONFIG)
-        models = [paths.platforms() / "peripherals" / name for name in _MODELS]
-        includes = [f"include {monitor_path(file)}\n" for file in (*models, *AGENT)]
-        start.write_text("".join(includes) + 'python "serve({}, {})"\n'.format(*theirs))
+        models = [monitor_path(paths.platforms() / "peripherals" / name) for name in MODELS]
+        includes = [" ".join(models), *map(monitor_path, AGENT)]
+        lines = [f"include {one}\n" for one in includes]
+        start.write_text("".join(lines) + 'python "serve({}, {})"\n'.format(*theirs))
         # Without a window Renode's shell would poll a dummy forever, which takes a core; on a
         # console it waits for input from a pipe that is never written. It opens no port by default.
         command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
         command += ["--config", str(config), start.name]
+        cache = compiled_models(program.path) or self.folder
         inherited: tuple[int, ...] = theirs
         if gdb is not None:
             inherited = (*theirs, gdb.fileno())
             isolated = [sys.executable, "-I", str(_ISOLATED), str(gdb.fileno()), str(GDB_PORT)]
             command = [*isolated, *map(str, theirs), *command]
         return RunningProgram(
-            command, folder=self.folder, environment={"TMPDIR": str(self.folder)},
+            command, folder=self.folder,
+            environment={**_RUNTIME, "TMPDIR": str(self.folder), "XDG_CONFIG_HOME": str(cache)},
             open_input=True,  # if it is closed, Renode's shell polls it all the time
             descriptors=inherited, scratch=self.folder,
         )  # fmt: skip
@@ -151,8 +161,7 @@ class RenodeServer(Closing):
         self.starts = self.machines = 0  # number of processes started, and of machines made
         self.busy = False  # a session is open
         self._reusable = False
-        self._security = Security.NONE  # of the machine
-        self._chip: ChipTable | None = None
+        self._made_for: tuple[ChipTable, bool] | None = None  # chip of the machine, is it secure
         self._made = 0  # machines of the current process
         self._connect, self._gdb = connect, gdb
         self._process: RenodeProcess | None = None
@@ -199,13 +208,11 @@ class RenodeServer(Closing):
         vectors: int,
         *,
         non_secure: bool = False,
-        both_worlds: bool = False,
         power_on: int = DEFAULT_SEED,
     ) -> AgentLink:
         """Prepare a clean machine with ``image`` in its memories, until :meth:`release`.
 
         ``folder`` is for files with the contents of memories; ``power_on`` is the seed of RAM.
-        Raises :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
         """
         if self.busy:
             raise UsageError(
@@ -213,24 +220,23 @@ class RenodeServer(Closing):
                 hint="close that one first, or give each session a server of its own",
             )
         chip = image.chip
-        security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
-            client = self._clean(chip, security)
+            client = self._clean(chip, non_secure=non_secure)
             for command in machine.load(image, folder, power_on):
                 client.command(command)
-            client.call(f"hil['agent'] = {machine.agent(chip, vectors)}")
+            client.call(machine.agent(chip, vectors, power_on))
         except TargetLost:
             self.lost()
             raise
         self.busy = True
         return client
 
-    def _clean(self, chip: ChipTable, security: Security) -> AgentLink:
+    def _clean(self, chip: ChipTable, *, non_secure: bool) -> AgentLink:
         """Prepare a machine with empty memories: the last one if it can be reused, else a new one.
 
         A core that keeps a register's value over the reset is not reused.
         """
-        reuse = self._reusable and (chip, security) == (self._chip, self._security)
+        reuse = self._reusable and (chip, non_secure) == self._made_for
         client = self.client
         self._reusable = False
         if reuse and not client.call("hil['agent'].recycle()"):
@@ -238,36 +244,18 @@ class RenodeServer(Closing):
         if self._made >= _MACHINES:
             self.lost()
             client = self.client
-        commands = machine.make(chip, security, quantum=self.quantum, strict=self._modern)
-        for command in commands:
+        for command in machine.make(chip, non_secure=non_secure, quantum=self.quantum):
             client.command(command)
         client.call("save_initial_state()")
         self.machines += 1
         self._made += 1
-        self._chip, self._security = chip, security
+        self._made_for = chip, non_secure
         return client
 
     def release(self, *, reusable: bool) -> None:
         """End a session; ``reusable``: its machine may serve the next one."""
         self._reusable = reusable and self._client is not None
         self.busy = False
-
-    @property
-    def _modern(self) -> bool:
-        return self.program is not None and self.program.version >= (1, 17, 0)
-
-    def _needed(self, *, non_secure: bool, both_worlds: bool) -> Security:
-        if both_worlds and not self._modern:
-            version = shown(self.program.version) if self.program else "this version"
-            raise EnvironmentMissing(
-                f"Renode {version} has no TrustZone-M: it cannot run a secure and a non-secure"
-                " image together",
-                hint=f"Renode {shown(PINNED)} (tflm-hil doctor --install --with renode), or the"
-                " target simulator",
-            )
-        if both_worlds:
-            return Security.WORLDS
-        return Security.STATES if self._modern and not non_secure else Security.NONE
 
     def lost(self) -> None:
         """Kill a Renode that hangs or has died; the next machine starts a new one."""

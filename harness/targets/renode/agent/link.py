@@ -1,5 +1,3 @@
-# mypy: ignore-errors
-# ruff: noqa: UP004, UP031, D102, D103
 """Renode's end of the link to the harness; runs inside Renode as IronPython 2.7, never imported.
 
 Renode inherits two pipes and opens no port. A request is a line (``monitor TEXT`` or ``agent
@@ -52,11 +50,11 @@ class HarnessLink(object):
         Scripts that the command includes write to ``monitor.Interaction``.
         """
         output = CommandInteractionEater()
-        usual, monitor.Interaction = monitor.Interaction, output  # noqa: F821 - defined by Renode
+        usual, monitor.Interaction = monitor.Interaction, output
         try:
-            understood = monitor.Parse(text, output)  # noqa: F821
+            understood = monitor.Parse(text, output)
         finally:
-            monitor.Interaction = usual  # noqa: F821
+            monitor.Interaction = usual
         if output.HasError or not understood:
             raise RuntimeError(output.GetError() or "not understood: " + text)
         self.send("said " + in_hex(output.GetContents()))
@@ -71,6 +69,10 @@ def opened(number, access):
 def serve(requests, answers):
     hil["link"] = HarnessLink(requests, answers)
     hil["link"].serve()
+
+
+def send(line):
+    hil["link"].send(line)
 
 
 hil = {}

@@ -1,0 +1,164 @@
+"""Watches the core take exceptions: faults, and how long a handler executes.
+
+Renode calls the hook before anything is stacked: for an instruction that raises an exception with
+the number of its cause, and then, for every exception that is taken, with ENTRY. What the entry
+itself causes (stacking that the MPU or the bus refuses) shows in CFSR behind it: that is looked at
+when the core next enters or leaves a handler, before firmware changes CFSR, and after each slice.
+"""
+
+import System
+from Antmicro.Renode.Core import Range
+
+ENTRY, SVC = 5, 2  # numbers of Renode's translation library
+#: The core was ended by a branch to where nothing is, or to where nothing may be executed.
+NO_MEMORY, NEVER_EXECUTED = 0xFE, 0xFF
+FAULTS = range(3, 8)  # HardFault to SecureFault
+HARD_FAULT, MEM_MANAGE, BUS_FAULT = 3, 4, 5
+STACKING = 1 << 4 | 1 << 12  # CFSR: MSTKERR, STKERR
+SHCSR, ENABLED = 0xE000ED24, 16 - MEM_MANAGE  # bit of an exception: its number and this
+#: Execute-never areas (Armv8-M ARM, B8.1): Device memory, and all from 0xA0000000 on.
+NEVER = ((0x40000000, 0x60000000), (0xA0000000, 0x100000000))
+#: Offsets in the SCS of registers whose writes are seen: CFSR to SAU_CTRL.
+STATUS_FIRST, STATUS_END, HFSR_OFFSET, SAU_CTRL = 0xD28, 0xDD4, 0xD2C, 0xDD0
+MPU_FIRST, MPU_END = 0xD90, 0xDC8
+FRAME, LINE, READ_ONLY = 0x20, 31, 4  # bytes without floats; MPU_RBAR.AP
+ALLNS, SAU_ENABLE = 2, 1
+MOST_FAULTS = 200  # sent of a run
+MOST_STATES = 16  # faults of a run with the core's state
+
+
+def watch_exceptions(machine):
+    """Sets the hooks of a new machine, which stay for its life: Renode cannot remove them."""
+    cpu, bus, nvic = machine["sysbus.cpu"], machine.SystemBus, machine["sysbus.nvic"]
+    cpu.AddHookAtInterruptBegin(lambda number, *_: hil["agent"].on_exception(int(number)))
+    cpu.AddHookAtInterruptEnd(lambda *_: hil["agent"].on_exception(None))
+    bus.SetHookBeforePeripheralWrite[System.UInt32](
+        nvic,
+        lambda value, offset, *_: hil["agent"].on_system_write(value, int(offset)),
+        Range(System.UInt64(STATUS_FIRST), System.UInt64(STATUS_END - STATUS_FIRST)),
+    )
+
+
+class Exceptions(object):
+    """Sends each fault with the core's registers and status before and behind it.
+
+    ``executed()`` counts instructions, ``now()`` is the time in ns, ``flush()`` sends the console.
+    """
+
+    def __init__(self, core, rest, executed, now, flush):
+        self.core, self.rest = core, rest
+        self.executed, self.now, self.flush = executed, now, flush
+        self.faults = 0
+        self.restart()
+
+    def restart(self):
+        """After a reset."""
+        self.raised = 0  # number of the cause of an exception that is not taken yet
+        self.entered = None  # the exception whose entry has not been looked at
+        self.before = None  # the core's registers before it
+        self.seen = self.core.status()  # as the last fault left it
+        self.changed = self.executed()  # instructions at the last entry or exit
+        self.regions = None  # of the MPU, until firmware changes one
+        self.state = None  # at the entry that has not been looked at, if a fault is likely
+
+    # -- called by Renode -------------------------------------------------------------------------
+
+    def begins(self, number):
+        """An instruction raises an exception, or one is about to be taken."""
+        self.look()
+        if not self.raised:
+            self.before = self.core.context()
+        if number != ENTRY:
+            self.raised = number
+            return
+        self.changed = self.executed()
+        taken = self.core.word(ICSR) >> 12 & 0x1FF
+        if not taken:
+            return  # spurious: a mask was set just before
+        if taken in FAULTS or self.raised not in (0, SVC):
+            self.report(taken, self.raised)
+        self.raised, self.entered = 0, taken
+        self.state = self.core.state(self.before) if self.may_be_refused() else None
+
+    def may_be_refused(self):
+        """True if the frame is outside RAM, or an MPU's region forbids to write a part of it.
+
+        RAM is then kept as it is now, since the handler changes it.
+        """
+        sp = self.before[SP]
+        first, last = sp - FRAME, sp - 1
+        if not self.core.ram[0] <= first <= last < self.core.ram[1]:
+            return True
+        if self.regions is None:
+            self.regions = self.core.regions()
+        return any(
+            base & READ_ONLY and base & ~LINE <= last and first <= limit | LINE
+            for _, base, limit in self.regions
+        )
+
+    def ends(self):
+        """A handler returns."""
+        self.look()
+        self.changed = self.executed()
+
+    def writes(self, value, offset):
+        """Firmware writes a register between CFSR and SAU_CTRL."""
+        if MPU_FIRST <= offset < MPU_END:
+            self.regions = None
+            return
+        self.look()
+        if offset in (STATUS_FIRST, HFSR_OFFSET):
+            self.seen[(offset - STATUS_FIRST) // 4] &= ~value
+
+    # -- called by the agent ----------------------------------------------------------------------
+
+    def look(self):
+        """Reports a fault of the last exception entry, if its frame or its vector was refused."""
+        if self.entered is None:
+            return
+        entered, self.entered = self.entered, None
+        running = self.core.register(XPSR) & IPSR
+        status = self.core.status()
+        stacking = (status[0] & ~self.seen[0] | status[3] & ~self.seen[3]) & STACKING
+        if stacking or (running in FAULTS and running != entered):
+            self.report(running, 0, entered)
+
+    def locked_up(self):
+        """Reports what locked the core up."""
+        if not self.raised and self.entered is None:
+            self.before = self.core.context()
+        entered, self.entered = self.entered or 0, None
+        self.report(0, self.raised, 0 if self.raised else entered)
+
+    def aborted(self):
+        """Reports a branch outside memory, which ends the core, as what the chip would take."""
+        self.look()
+        self.before = self.core.context()
+        pc = self.core.register(PC)
+        never = any(first <= pc < end for first, end in NEVER)
+        number = MEM_MANAGE if never else BUS_FAULT
+        limit = self.rest.execution_priority(False)
+        if not self.core.word(SHCSR) >> number + ENABLED & 1 or self.rest.priority(number) >= limit:
+            number = HARD_FAULT if limit > -1 else 0
+        self.report(number, NEVER_EXECUTED if never else NO_MEMORY)
+
+    def handler_time(self):
+        """Instructions since the last entry or exit, in a handler; 0 in thread mode."""
+        if not self.core.register(XPSR) & IPSR:
+            return 0
+        return self.executed() - self.changed
+
+    def report(self, taken, cause, entered=0):
+        """Sends ``fault``: exception that is taken (0: lockup), cause, status, registers.
+
+        ``entered`` is the exception whose entry caused it.
+        """
+        status, self.faults = self.core.status(), self.faults + 1
+        if self.faults <= MOST_FAULTS:
+            self.flush()
+            if self.faults <= MOST_STATES:
+                send("state " + ((entered and self.state) or self.core.state(self.before)))
+            numbers = [taken, cause, entered] + self.seen[:4] + status + self.before
+            words = " ".join("%x" % number for number in numbers)
+            send("fault %d %x %s" % (self.now(), self.executed(), words))
+        self.seen = status

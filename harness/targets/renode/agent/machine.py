@@ -1,0 +1,136 @@
+"""The state of a machine: what a reset forgets, and the way back to the state of a new one."""
+
+import System
+from Antmicro.Renode.Peripherals.CPU import RegisterValue
+from Antmicro.Renode.Peripherals.Memory import ArrayMemory
+from Antmicro.Renode.Peripherals.Miscellaneous import Button
+
+MASKS = ("BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC
+AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
+#: Registers of MPU and FPU in each world that keep any value: MAIR0, MAIR1, FPCAR, RNR.
+PLAIN = (0xE000EDC0, 0xE000EDC4, 0xE000EF38, 0xE000ED98)
+#: Regions: the register with their number, its lowest bit, and the register that selects one, which
+#: base and limit follow (Armv8-M ARM, D1.2, "MPU_TYPE", "SAU_TYPE").
+MPU, SAU = (0xE000ED90, 8, 0xE000ED98), (0xE000EDD4, 0, 0xE000EDD8)
+#: Registers that firmware can change: SysTick, NVIC, SCB, CPACR, NSACR, MPU, FPU.
+KEPT_BY_CORE = (
+    (0xE000E014, 0xE000ED0C, 0xE000ED10, 0xE000ED14, 0xE000ED24)
+    + (CFSR, HFSR, 0xE000ED88, 0xE000ED8C, 0xE000ED94, 0xE000EF34, 0xE000EF3C)
+    + tuple(range(0xE000E100, 0xE000E10C, 4))
+    + tuple(range(0xE000E200, 0xE000E20C, 4))
+    + tuple(range(0xE000E400, 0xE000E444, 4))
+    + tuple(range(0xE000ED18, 0xE000ED24, 4))
+)
+KEPT_WITH_TRUSTZONE = (
+    (0xE000EDE4, 0xE000EDD0)  # SFSR, SAU_CTRL
+    + tuple(range(ITNS, ITNS + 12, 4))
+    + tuple(at + NON_SECURE for at in (0xE000E010, 0xE000E014, 0xE000ED08, 0xE000ED10))
+    + tuple(at + NON_SECURE for at in (0xE000ED14, 0xE000ED24, CFSR, 0xE000ED94, 0xE000EF34))
+)
+PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
+
+
+class MachineState(object):
+    """Resets what Renode's reset forgets; restores a used machine to its first state.
+
+    ``registers`` are those that the architecture leaves undefined after a reset: number -> value.
+    """
+
+    def __init__(self, machine, core, vectors, registers, pins):
+        self.machine, self.core, self.registers, self.pins = machine, core, registers, pins
+        self.nvic = machine["sysbus.nvic"]
+        self.vectors = System.UInt32(vectors)
+
+    def after_reset(self):
+        """Resets vectors, undefined registers, masks, SysTick, pulls of pins and buttons."""
+        cpu = self.core.cpu
+        cpu.VectorTableOffset = self.vectors
+        for number, value in self.registers.items():
+            cpu.SetRegister(number, RegisterValue.Create(value, System.UInt32(32)))
+        for name in MASKS:  # a copy, which Renode does not reset with the core's register
+            setattr(self.nvic, name, System.Byte(0))
+        if self.core.worlds:
+            self.core.write_word(AIRCR, VECTKEY)  # PRIS, BFHFNMINS, SYSRESETREQS, PRIGROUP
+            for address in range(ITNS, ITNS + 12, 4):
+                self.core.write_word(address, 0)
+        for value in (TICKINT, 0):  # the model acts on changes only, and its copy is 0 already
+            self.core.write_word(SYST_CSR, value)
+        self.core.word(SYST_CSR)  # clears COUNTFLAG
+        port = self.machine["sysbus.p0"]
+        for offset in range(PIN_CNF, PIN_CNF + 4 * self.pins, 4):
+            for value in (PULL_DOWN | INPUT, INPUT):  # a pull-up's level stays until a pull-down's
+                port.WriteDoubleWord(offset, System.UInt32(value))
+        for button in self.machine.GetPeripheralsOfType[Button]():
+            if not button.Pressed:
+                button.Press()
+                button.Release()
+
+    def recycle(self):
+        """Restores the state of a new machine; returns the registers that differ from it.
+
+        Renode's reset does not change memories. Flash and RAM are written as a whole with the next
+        image (harness/targets/renode/machine.py).
+        """
+        for storage, content in hil["storage"]:
+            storage.WriteBytes(0, content, 0, content.Length)
+        self.machine.Reset()  # after the memories, since it drops code translated from them
+        self.after_reset()
+        self.restore(hil["core"])
+        now = self.system()
+        return [name for name in sorted(now) if now[name] != hil["core"][name]]
+
+    def system(self):
+        """Values of the registers that firmware can change, except VTOR, by name."""
+        core = self.core
+        seen = dict((name, int(getattr(self.nvic, name))) for name in MASKS)
+        kept = KEPT_BY_CORE + (KEPT_WITH_TRUSTZONE if core.worlds else ()) + self.plain()
+        seen.update(("0x%08x" % address, core.word(address)) for address in kept)
+        for select, region, address in self.regions():
+            core.write_word(select, region)
+            seen["0x%08x[%d]" % (address, region)] = core.word(address)
+        for select in {select for select, _, _ in self.regions()}:
+            core.write_word(select, seen["0x%08x" % select])
+        return seen
+
+    def plain(self):
+        """Addresses of the registers that can be written back, in both worlds."""
+        if not self.core.worlds:
+            return PLAIN
+        return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU[2],)
+
+    def regions(self):
+        """Selecting register, region and address of each base and limit of MPUs and SAU."""
+        units = [(MPU, 0)]
+        if self.core.worlds:
+            units += [(MPU, NON_SECURE), (SAU, 0)]
+        return [
+            (select + world, region, select + world + offset)
+            for (count, bit, select), world in units
+            for region in range(self.core.word(count + world) >> bit & 0xFF)
+            for offset in (4, 8)
+        ]
+
+    def restore(self, values):
+        """Writes back regions and plain registers, which a reset does not change."""
+        for select, region, address in self.regions():
+            self.core.write_word(select, region)
+            self.write_back(address, values["0x%08x[%d]" % (address, region)])
+        for address in self.plain():
+            self.write_back(address, values["0x%08x" % address])
+
+    def write_back(self, address, value):
+        if self.core.word(address) != value:
+            self.core.write_word(address, value)
+
+
+def save_initial_state():
+    """Resets a new machine, and saves the state to which a used one is restored.
+
+    Without the reset it differs from a used one: NSACR is 0xCFF. The state is the content of
+    memories such as FICR and UICR, and the core's registers after the first agent's reset.
+    """
+    monitor.Machine.Reset()
+    storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
+    hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
+    hil["core"] = None
+    watch_exceptions(monitor.Machine)

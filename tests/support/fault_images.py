@@ -1,0 +1,45 @@
+"""The images of tests/firmware/faults: small C bodies in one frame, compiled when asked for."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from kept_images import kept
+
+from harness.elf import Image
+
+TESTS = Path(__file__).resolve().parents[1]
+TABLE = TESTS / "firmware" / "faults" / "faults.toml"
+HOSTILE = TESTS / "hostile"
+FLAGS = (
+    "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O1 -g -ffreestanding -nostdlib "
+    "-fno-optimize-sibling-calls -fno-tree-loop-distribute-patterns -Wall -Wextra"
+)
+
+
+@dataclass(frozen=True)
+class FaultImage:
+    """One image; ``differs`` is what Renode's core does instead of the fault."""
+
+    name: str
+    body: str
+    code: str = ""
+    define: str = ""
+    differs: str = ""
+
+    def build(self, compiler: str, folder: Path) -> Image:
+        """The image, with its ELF in ``folder``."""
+        define = f"#define {self.define}" if self.define else ""
+        lines = (define, '#include "image.h"', self.code, f"void Behave(void) {{\n{self.body}\n}}")
+        source = "\n".join(filter(None, lines)) + "\n"
+        elf, frame = folder / f"{self.name}.elf", HOSTILE / "image.ld"
+        command = [compiler, *FLAGS.split(), f"-I{HOSTILE}", f"-T{frame}", f"{self.name}.c"]
+        read = (frame, *HOSTILE.glob("*.h"))
+        return Image.from_elf(kept(elf, command, read=read, written={f"{self.name}.c": source}))
+
+
+def images() -> list[FaultImage]:
+    """All rows, in the order of the file."""
+    return [FaultImage(name, **row) for name, row in tomllib.loads(TABLE.read_text()).items()]
