@@ -1,4 +1,4 @@
-// RTC and TIMER of the nRF9160 for Renode 1.16.1 or later, compiled by Renode at its start.
+// RTC and TIMER of the nRF9160 for Renode 1.17.0 or later, compiled by Renode at its start.
 //
 // Registers and rules: nRF9160 Product Specification v2.1, "RTC" and "TIMER". Both count pulses of a
 // clock. The counter is computed from the virtual time when it is read; an alarm of the clock source
