@@ -13,6 +13,8 @@ from pathlib import Path
 
 from harness.base import native, process
 from harness.base.errors import EnvironmentMissing, HilError
+from harness.targets.renode.archives import MINIMUM, shown
+from harness.targets.renode.find import locate
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +35,6 @@ class Requirement:
 
 
 def _renode() -> str:
-    from harness.targets.renode.find import locate  # noqa: PLC0415 - only doctor needs it
-
     try:
         return str(locate())
     except HilError:
@@ -105,7 +105,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         hint="`tflm-hil build hello_world --builder zephyr` says how to set one up",
     ),
     Requirement(
-        "Renode >= 1.16.1",
+        f"Renode >= {shown(MINIMUM)}",
         "the renode target",
         "",
         look=_renode,

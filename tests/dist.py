@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 COMMANDS = (
     ("tflm-hil", "--version"),
     ("tflm-hil", "list", "samples"),
+    ("tflm-hil", "doctor", "--images"),
     ("tflm-hil", "completion", "bash"),
     ("tflm-hil", "reference", "hello_world_int8"),
     ("tflm-hil", "run", "hello_world"),

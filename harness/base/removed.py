@@ -9,6 +9,7 @@ from harness.base.errors import UsageError
 INSTEAD = {
     "boards conform": "in a clone: TFLM_HIL_BOARD=NAME pytest tests/hostile --hil-target board",
     "campaign --parquet": "--json FILE, which has the records",
+    "doctor --renode-version": "nothing: --with renode installs the one release that is pinned",
     "fault model brownout": "reset",
     "fault model lost": "the models on memory, registers and instructions: campaign --help",
     "fault model noise": "the models on memory, registers and instructions: campaign --help",

@@ -15,12 +15,8 @@ from harness.base import logs
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.base.text import count_of
 from harness.build import ninja
-from harness.cli.parameters import Name
-from harness.targets.renode.install import archive_for, check_libc
+from harness.targets.renode.archives import PINNED, Archive, installable, shown
 from harness.targets.renode.install import install as install_renode
-from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
-
-_STEP = 10  # per cent between two lines of progress without a terminal
 
 
 @click.command()
@@ -34,13 +30,7 @@ _STEP = 10  # per cent between two lines of progress without a terminal
     "extras",
     type=click.Choice(["renode"]),
     multiple=True,
-    help="With --install: also install the pinned Renode into the cache.",
-)
-@click.option(
-    "--renode-version",
-    metavar="VERSION",
-    type=Name(lambda: dict.fromkeys(shown(one.version) for one in ARCHIVES)),
-    help=f"With --with renode: another pinned version than {shown(PINNED)}.",
+    help=f"With --install: also install Renode {shown(PINNED)} into the cache.",
 )
 @click.option(
     "--archive",
@@ -60,7 +50,6 @@ def doctor(
     clear: bool,
     dry_run: bool,
     extras: tuple[str, ...],
-    renode_version: str | None,
     archive: Path | None,
     unconfirmed: bool,
 ) -> None:
@@ -81,10 +70,9 @@ def doctor(
         raise UsageError("--install also installs the tools for samples: omit --images")
     if not install and (everything or dry_run or extras):
         raise UsageError("--all, --with and --dry-run need --install", hint="add --install")
-    if not extras and (renode_version or archive or unconfirmed):
+    if not extras and (archive or unconfirmed):
         raise UsageError(
-            "--renode-version, --archive and --unconfirmed need --with renode",
-            hint="add --install --with renode",
+            "--archive and --unconfirmed need --with renode", hint="add --install --with renode"
         )
     if clear:
         if install or images:
@@ -92,8 +80,7 @@ def doctor(
         click.echo(f"removed {ninja.clear() / 1e6:.0f} MB of builds from {ninja.folders()}")
         return
     if extras:
-        wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
-        _renode(wanted, archive, dry_run)
+        _renode(installable(unconfirmed=unconfirmed), archive, dry_run)
     diagnoses = checks.examine(checks.FOR_IMAGES if images else checks.REQUIREMENTS)
     _show(diagnoses)
     if install:
@@ -148,42 +135,18 @@ def _install(packages: Sequence[str], dry_run: bool) -> None:
     click.echo(outcome)
 
 
-def _version(text: str | None) -> Version:
-    numbers = (text or shown(PINNED)).split(".")
-    if len(numbers) != 3 or not all(part.isascii() and part.isdigit() for part in numbers):
-        raise UsageError(f"{text!r} is not a version", hint=f"for example {shown(PINNED)}")
-    major, minor, patch = (int(part[:9]) for part in numbers)
-    return major, minor, patch
-
-
 def _renode(archive: Archive, file: Path | None, dry_run: bool) -> None:
-    check_libc()
     source = file or archive.url
     if dry_run:
         click.echo(f"would install {source}")
         return
     click.echo(f"installing {source}")
     console = Console(file=sys.stdout)
-    if console.is_terminal:
-        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task("", total=archive.size or None)
-            program = install_renode(
-                archive, file=file, progress=lambda done, _: bar.update(task, completed=done)
-            )
-    else:
-        program = install_renode(archive, file=file, progress=_InstallLines())
-    click.echo(f"Renode {shown(archive.version)} is at {program}")
-
-
-class _InstallLines:
-    """Prints progress as plain lines: every 10 %, or every 10 MB if the total is unknown."""
-
-    def __init__(self) -> None:
-        self._next = 0
-
-    def __call__(self, done: int, total: int) -> None:
-        progress = 100 * done // total if total else done // 1_000_000
-        if progress >= self._next:
-            click.echo(f"  {progress} {'%' if total else 'MB'}")
-            self._next = progress - progress % _STEP + _STEP
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=archive.size or None)
+        program = install_renode(
+            archive, file=file, progress=lambda done: bar.update(task, completed=done)
+        )
+    click.echo(f"Renode {shown(PINNED)} is at {program}")

@@ -1,11 +1,9 @@
 *** Settings ***
 Documentation       Do samples in the non-secure world, on the project's own secure image, what the
 ...                 resolver table says of them, as they do alone? Every line that they print goes
-...                 through a gateway. A target without TrustZone-M (Renode before 1.17) cannot:
-...                 ``--exclude two-worlds``.
+...                 through a gateway.
 Resource            ../../robot/tflm.resource
 Resource            output.resource
-Test Tags           two-worlds
 Test Template       Non-Secure Sample Should Behave As The Table Says
 
 

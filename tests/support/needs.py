@@ -118,10 +118,10 @@ def _renode() -> Found:
 
 
 def _pinned_renode() -> Found:
-    from harness.targets.renode.releases import ARCHIVES
+    from harness.targets.renode.archives import for_this_machine
 
-    here = (platform.system(), platform.machine())
-    return next((one.url for one in ARCHIVES if (one.system, one.machine) == here), None)
+    archive = for_this_machine()
+    return archive.url if archive else None
 
 
 def _zephyr() -> Found:

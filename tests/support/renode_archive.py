@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.targets.renode import find
-from harness.targets.renode.releases import PINNED, Archive
+from harness.targets.renode.archives import Archive
 
 PROGRAM = b"#!/bin/sh\necho 'Renode v1.17.0.1'\n"
 NAME = "renode-1.17.0.linux-portable.tar.gz"
@@ -31,9 +31,10 @@ def packed(program: bytes = PROGRAM, *, more: tuple[tarfile.TarInfo, ...] = ()) 
 
 
 def pinned(data: bytes, url: str = f"https://example.org/{NAME}", **more: object) -> Archive:
+    """The row of an archive that holds ``data``."""
     digest = hashlib.sha256(data).hexdigest()
     return replace(
-        Archive(PINNED, "Linux", "x86_64", url, digest, confirmed=4, size=len(data)),
+        Archive("Linux", "x86_64", url, digest, confirmed=4, size=len(data)),
         **more,  # type: ignore[arg-type]
     )
 

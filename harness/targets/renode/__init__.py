@@ -1,4 +1,4 @@
-"""Target ``renode``: the image on Renode 1.16.1 or later, on the kit of its chip.
+"""Target ``renode``: the image on Renode 1.17.0 or later, on the kit of its chip.
 
 ``platforms/BOARD.repl`` describes the machine.
 """

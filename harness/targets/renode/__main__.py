@@ -1,27 +1,15 @@
-"""``python -m harness.targets.renode [VERSION]``: print a cache key of this machine's archive.
+"""``python -m harness.targets.renode``: print the cache key of this machine's pinned archive.
 
 The key is version, system, machine and SHA-256, joined by dashes.
 """
 
 from __future__ import annotations
 
-import platform
 import sys
 
-from harness.targets.renode.releases import ARCHIVES, PINNED, shown
+from harness.targets.renode.archives import PINNED, for_this_machine, shown
 
-
-def main(arguments: list[str]) -> int:
-    """Print the key of the version in ``arguments``, else the pinned one; return the exit code."""
-    version = arguments[0] if arguments else shown(PINNED)
-    key = version, platform.system(), platform.machine()
-    for archive in ARCHIVES:
-        if (shown(archive.version), archive.system, archive.machine) == key:
-            print(*key, archive.sha256, sep="-")
-            return 0
-    print(f"no pinned archive of Renode {version} for this machine", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+archive = for_this_machine()
+if archive is None:
+    sys.exit(f"no pinned archive of Renode {shown(PINNED)} for this machine")
+print(shown(PINNED), archive.system, archive.machine, archive.sha256, sep="-")

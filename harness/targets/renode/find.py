@@ -10,7 +10,8 @@ from pathlib import Path
 
 from harness.base import paths, process
 from harness.base.errors import EnvironmentMissing, ProgramMissing, ProgramTimedOut
-from harness.targets.renode.releases import DIFFERENCES, MINIMUM, Version, shown, warnings
+from harness.targets.renode.archives import MINIMUM, PINNED, Version, parsed, shown
+from harness.targets.renode.releases import warnings
 
 #: Programs of usual installations that may not be on PATH.
 USUAL_PLACES = (
@@ -19,27 +20,20 @@ USUAL_PLACES = (
     "/usr/local/bin/renode",
     "~/renode/renode",
     "~/.local/bin/renode",
-    "/Applications/Renode.app/Contents/MacOS/macos_run.command",
+    "/Applications/Renode.app/Contents/MacOS/renode",
 )
-_VERSION = re.compile(r"Renode v?(\d+)\.(\d+)\.(\d+)")
-_HINT = "`tflm-hil doctor --install --with renode` installs it, or set RENODE to its path"
+_VERSION = re.compile(r"Renode v?(\d+\.\d+\.\d+)")
+_HINT = (
+    f"`tflm-hil doctor --install --with renode` installs {shown(PINNED)}, "
+    "or set RENODE to the path of another"
+)
 #: Wall-clock seconds for ``renode --version``.
 _VERSION_TIMEOUT = 30.0
 
 
-def home() -> Path:
-    """Return the folder in which ``doctor`` installs Renode, in a folder for each version."""
-    return paths.cache() / "renode"
-
-
-def installed() -> list[Path]:
-    """Return the programs in :func:`home`, the newest version first."""
-    programs = []
-    for program in home().glob("*/renode"):
-        numbers = program.parent.name.split(".")
-        if len(numbers) == 3 and all(map(str.isdigit, numbers)):
-            programs.append((tuple(map(int, numbers)), program))
-    return [program for _, program in sorted(programs, reverse=True)]
+def installed() -> Path:
+    """Return the program that ``doctor`` installs, whether it is there or not."""
+    return paths.cache() / "renode" / shown(PINNED) / "renode"
 
 
 @dataclass(frozen=True)
@@ -52,26 +46,25 @@ class RenodeProgram:
 
 
 def locate(named: str | Path | None = None) -> Path:
-    """Find the executable: ``named``, RENODE, PATH, installed by ``doctor``, in a usual place.
+    """Find the executable: ``named``, RENODE, installed by ``doctor``, PATH, in a usual place.
 
     Raises :class:`EnvironmentMissing` if there is none, or if a named one does not exist.
     """
     variable = os.environ.get("RENODE")
-    for value in (named, variable):
-        if value:
-            source = "RENODE" if str(value) == variable else "--renode"
-            program = shutil.which(str(Path(value).expanduser()))
-            if program is None:
-                raise EnvironmentMissing(f"{source} is not a program: {value}", hint=_HINT)
-            return Path(program)
-    program = shutil.which("renode")
-    candidates = [Path(program)] if program else []
-    candidates += installed()
-    candidates += [Path(path).expanduser() for path in USUAL_PLACES]
-    for candidate in candidates:
-        if os.access(candidate, os.X_OK):
-            return candidate
+    if value := named or variable:
+        if program := _program(value):
+            return program
+        source = "RENODE" if str(value) == variable else "--renode"
+        raise EnvironmentMissing(f"{source} is not a program: {value}", hint=_HINT)
+    for place in (installed(), "renode", *USUAL_PLACES):
+        if program := _program(place):
+            return program
     raise EnvironmentMissing("Renode is not installed", hint=_HINT)
+
+
+def _program(place: str | Path) -> Path | None:
+    program = shutil.which(str(Path(place).expanduser()))
+    return Path(program) if program else None
 
 
 def examine(path: Path) -> RenodeProgram:
@@ -88,16 +81,13 @@ def examine(path: Path) -> RenodeProgram:
     match = _VERSION.search(answer.output)
     if match is None:
         raise EnvironmentMissing(f"{path} does not answer --version as Renode does", hint=_HINT)
-    version = (int(match[1]), int(match[2]), int(match[3]))
-    return RenodeProgram(path, version, check(version))
-
-
-def check(version: Version) -> tuple[str, ...]:
-    """Return warnings of ``version``; raise :class:`EnvironmentMissing` below :data:`MINIMUM`."""
+    version = parsed(match[1])
     if version < MINIMUM:
-        wrong = next(difference.what for difference in DIFFERENCES if difference.until == MINIMUM)
-        raise EnvironmentMissing(f"Renode {shown(version)} is too old: {wrong}", hint=_HINT)
-    return warnings(version)
+        raise EnvironmentMissing(
+            f"{path} is Renode {shown(version)}, too old: {shown(MINIMUM)} or later is needed",
+            hint=_HINT,
+        )
+    return RenodeProgram(path, version, warnings(version))
 
 
 def find(named: str | Path | None = None) -> RenodeProgram:

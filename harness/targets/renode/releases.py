@@ -1,86 +1,12 @@
-"""The releases of Renode: their archives, and their differences from the chip."""
+"""The differences of Renode's releases from the chip."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-Version = tuple[int, int, int]
-
-#: The release that ``doctor --install --with renode`` installs.
-PINNED: Version = (1, 17, 0)
-#: The oldest version whose cortex-m33 computes floating point as the chip does.
-MINIMUM: Version = (1, 16, 1)
-
-
-def shown(version: Version) -> str:
-    """Format a version as ``1.17.0``."""
-    return ".".join(map(str, version))
-
-
-@dataclass(frozen=True)
-class Archive:
-    """A published archive of a release, pinned by its content."""
-
-    version: Version
-    system: str  # as platform.system() returns
-    machine: str  # as platform.machine() returns
-    url: str
-    sha256: str
-    confirmed: int  # independent sources of the SHA-256
-    size: int = 0  # bytes; 0: unknown
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.url.rpartition("/")[2]
-
-
-_RELEASES = "https://github.com/renode/renode/releases/download"
-#: An archive of this name elsewhere (builds.renode.io) is another file: URL and hash go together.
-ARCHIVES = (
-    Archive(
-        (1, 17, 0),
-        "Linux",
-        "x86_64",
-        f"{_RELEASES}/v1.17.0/renode-1.17.0.linux-portable.tar.gz",
-        "4ba7c68b59e2447f188ef4b4b112fcccd2802582c460beedceb63b84e5605a5f",
-        confirmed=4,
-        size=63_459_129,
-    ),
-    Archive(
-        (1, 17, 0),
-        "Linux",
-        "aarch64",
-        f"{_RELEASES}/v1.17.0/renode-1.17.0.linux-arm64-portable.tar.gz",
-        "e9051578411441bfb47b77de0381cfba3badce03663367fab561472fd7807f1f",
-        confirmed=1,
-    ),
-    Archive(
-        (1, 17, 0),
-        "Darwin",
-        "arm64",
-        f"{_RELEASES}/v1.17.0/renode-1.17.0.osx-arm64-portable.dmg",
-        "63b1fb691207f503cea937e4ec8fad3e068a517d0abac3c24c0206c62f6c4d12",
-        confirmed=4,
-    ),
-    Archive(
-        (1, 16, 1),
-        "Linux",
-        "x86_64",
-        f"{_RELEASES}/v1.16.1/renode-1.16.1.linux-portable-dotnet.tar.gz",
-        "00e113cdbd0f5354cf2f64bbe3f5a070d8958409542fca66e45ac97d982938c0",
-        confirmed=5,
-    ),
-    Archive(
-        (1, 16, 1),
-        "Linux",
-        "aarch64",
-        f"{_RELEASES}/v1.16.1/renode-1.16.1.linux-arm64-portable-dotnet.tar.gz",
-        "fff3a098c96ed0a4ffbdff3f028c9c5fde432db09587c7bd7c99406180f90007",
-        confirmed=5,
-    ),
-)
-
+from harness.targets.renode.archives import PINNED as PINNED  # noqa: PLC0414 - for server.py
+from harness.targets.renode.archives import Version
+from harness.targets.renode.archives import shown as shown  # noqa: PLC0414 - for server.py
 
 MEASURED, BELIEVED = "measured", "believed"
 
@@ -116,12 +42,13 @@ _PAIRS = (
     "grouping_apart", "secure_registers", "no_gateway", "secure_ram",
 )  # fmt: skip
 _NOTED = "a note in each result"
+_1_16_1: Version = (1, 16, 1)
 _AFTER_1_16_1: Version = (1, 16, 2)
 _1_17: Version = (1, 17, 0)
 DIFFERENCES = (
     RenodeDifference(
         None,
-        MINIMUM,
+        _1_16_1,
         "VMAXNM, VRINTA and VCVTA on a cortex-m33 silently compute something else",
         "refused",
         images=("rounding",),

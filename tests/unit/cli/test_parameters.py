@@ -175,7 +175,6 @@ def test_every_option_with_a_closed_set_is_completed():
         (["footprint", "--region"], "F", {"FLASH"}),
         (["boards", "flash", "--runner"], "jl", {"jlink"}),
         (["virtual-board", "--kit"], "nrf53", {"nrf5340dk"}),
-        (["doctor", "--renode-version"], "1.17", {"1.17.0"}),
         (["list"], "chi", {"chips"}),
         (["list", "paths"], "exam", {"examples"}),
         (["completion"], "z", {"zsh"}),

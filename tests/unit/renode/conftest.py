@@ -63,7 +63,7 @@ def firmware(tmp_path: Path) -> Image:
 def program(tmp_path: Path):
     """Writes an executable that behaves as a Renode of ``version`` in ``mode`` does at start."""
 
-    def write(version: str = "1.16.1", mode: str = "") -> Path:
+    def write(version: str = "1.17.0", mode: str = "") -> Path:
         path = tmp_path / "renode"
         path.write_text(FAKE_PROGRAM.format(python=sys.executable, version=version, mode=mode))
         path.chmod(0o755)

@@ -18,18 +18,22 @@ def program(path: Path, says: str = "Renode v1.17.0.1", *, code: int = 0) -> Pat
     return path
 
 
-def test_the_usual_places_come_last_and_only_a_program_is_one(cache, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    usual, later = program(tmp_path / "usual" / "renode"), program(tmp_path / "later" / "renode")
-    usual.chmod(0o644)
-    monkeypatch.setattr(find, "USUAL_PLACES", (str(tmp_path / "no"), str(usual), str(later)))
-    assert find.locate() == later
-    usual.chmod(0o755)
-    assert find.locate() == usual
-    installed = program(cache / "1.16.1" / "renode")
-    assert find.locate() == installed
-    on_path = program(tmp_path / "empty" / "renode")
-    assert find.locate() == on_path
+def test_places_are_looked_at_in_their_order_and_only_a_program_is_one(
+    cache, tmp_path, monkeypatch
+):
+    """A Renode of the machine's, which may be older, does not hide the one that doctor installs."""
+    usual, later = tmp_path / "usual" / "renode", tmp_path / "later" / "renode"
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(find, "USUAL_PLACES", (str(usual), str(later)))
+    program(usual).chmod(0o644)
+    order = [later, usual, tmp_path / "bin" / "renode", cache / "1.17.0" / "renode"]
+    for place in order:
+        program(place)
+        assert find.locate() == place
+    variable = program(tmp_path / "variable" / "renode")
+    monkeypatch.setenv("RENODE", str(variable))
+    assert find.locate() == variable
+    assert find.locate(later) == later
 
 
 def test_a_place_in_the_users_home_is_found(cache, tmp_path, monkeypatch):
@@ -41,10 +45,12 @@ def test_a_place_in_the_users_home_is_found(cache, tmp_path, monkeypatch):
     assert find.locate("~/renode/renode") == mine
 
 
-def test_only_folders_that_are_versions_hold_installed_ones(cache):
-    for name in ("1.17.0", "1.9.0", "1.17", "1.17.0.1", "1.x.0", ".new-1.18.0"):
+def test_another_version_in_the_cache_is_not_used(cache, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    for name in ("1.16.1", ".new-1.17.0"):
         program(cache / name / "renode")
-    assert find.installed() == [cache / "1.17.0" / "renode", cache / "1.9.0" / "renode"]
+    with pytest.raises(EnvironmentMissing, match="Renode is not installed"):
+        find.locate()
 
 
 @pytest.mark.parametrize("source", ["--renode", "RENODE"])

@@ -69,10 +69,10 @@ def step(job: str, name: str) -> str:
 
 
 def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a step's script as the runner does, with this Python and 1.17.0 as the matrix' value."""
+    """Run a step's script as the runner does, with this Python."""
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script.replace("${{ matrix.renode }}", "1.17.0")],
+        ["bash", "-e", "-o", "pipefail", "-c", script],
         cwd=folder,
         env={**os.environ, "PATH": programs, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
@@ -84,10 +84,10 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 @pytest.mark.needs("pinned renode")
 def test_the_key_of_the_cache_names_the_archive(tmp_path):
     output = tmp_path / "output"
-    answer = run(step("renode", "Which archive"), tmp_path, GITHUB_OUTPUT=str(output))
+    answer = run(step("renode", "Which Renode"), tmp_path, GITHUB_OUTPUT=str(output))
     assert answer.returncode == 0, answer.stderr
     name, _, value = output.read_text().strip().partition("=")
-    assert name == "sha256"
+    assert name == "archive"
     assert re.fullmatch(r"1\.17\.0-Linux-\w+-[0-9a-f]{64}", value)
 
 
@@ -105,7 +105,7 @@ def test_the_summary_counts_what_the_reports_hold(tmp_path):
     answer = run(step("renode", "Summary"), tmp_path, GITHUB_STEP_SUMMARY=str(written))
     assert answer.returncode == 0, answer.stderr
     text = written.read_text()
-    assert "## Renode 1.17.0" in text
+    assert "## Renode\n" in text
     assert "| suites/xunit.xml | 1 | 1 | 1 |" in text
     assert "| broken.xml | no result" in text
     assert "* suites/xunit.xml: b" in text

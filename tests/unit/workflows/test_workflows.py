@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.targets.renode.releases import ARCHIVES, shown
-
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PATHS = re.compile(r"(?<![\w./-])((?:tests|harness|platforms|zephyr_samples)/[\w./-]+)")
@@ -132,15 +130,15 @@ def test_nightly_keeps_the_history_of_zephyr_s_figures_from_night_to_night():
     assert caches[1]["if"] == "always()"
 
 
-def test_nightly_runs_both_pinned_releases_and_their_cache_goes_by_the_hash():
-    job = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())["jobs"]
-    versions = {shown(one.version) for one in ARCHIVES if one.system == "Linux"}
-    assert set(job["renode"]["strategy"]["matrix"]["renode"]) == versions
-    key = next(
-        step["with"]["key"] for step in job["renode"]["steps"] if "key" in step.get("with", {})
-    )
-    assert "matrix.renode" in key
-    assert "outputs.sha256" in key
+@pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
+def test_each_job_that_installs_renode_caches_it_by_the_key_of_its_archive(path):
+    for name, job in yaml.safe_load(path.read_text())["jobs"].items():
+        runs = [step.get("run", "") for step in job["steps"]]
+        if not any("--with renode" in run for run in runs):
+            continue
+        assert any("archive=$(python -m harness.targets.renode)" in run for run in runs), name
+        kept = {"path": "cache/renode", "key": "renode-${{ steps.renode.outputs.archive }}"}
+        assert kept in [step.get("with") for step in job["steps"]], name
 
 
 @pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
