@@ -135,9 +135,9 @@ def _debug_renode(case: Case, image: Image, call: GdbCall, options: DebugOptions
     from harness.base import process  # noqa: PLC0415
     from harness.debug import gdb, renode  # noqa: PLC0415
     from harness.targets.renode import RenodeServer  # noqa: PLC0415
-    from harness.targets.renode.session import RenodeSession, fault_handlers  # noqa: PLC0415
+    from harness.targets.renode.session import RenodeSession  # noqa: PLC0415
 
-    first = renode.first_commands(_place(image, options), fault_handlers(image), "renode")
+    first = renode.first_commands(_place(image, options), renode.fault_handlers(image), "renode")
     renode.check_network()
     given = case.target_options
     program = str(given["renode"]) if "renode" in given else None

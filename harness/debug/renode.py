@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -9,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.base import process
-from harness.base.errors import EnvironmentMissing, ProgramFailed
+from harness.base.errors import BadElf, EnvironmentMissing, ProgramFailed
+from harness.base.exceptions import HARD_FAULT
 from harness.debug.gdb import commands_to
 from harness.debug.replay import Breakpoint
+from harness.elf import Image, vectors
 from harness.targets.renode import isolated
 from harness.targets.renode.server import GDB_PORT
 from harness.targets.renode.session import REGISTERS, RenodeSession
@@ -19,6 +23,7 @@ from harness.targets.renode.session import REGISTERS, RenodeSession
 _CHECK_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _REGISTER = '    <reg name="{}" bitsize="32" regnum="{}"{}/>\n'
+_NUMBERS = {"xpsr": 25}  # of Renode, where they are not those of the architecture
 _TYPES = {"sp": ' type="data_ptr"', "pc": ' type="code_ptr"'}
 
 
@@ -29,7 +34,8 @@ def description(folder: Path) -> Path:
     find the stack frame of an exception. Without them gdb uses sp.
     """
     registers = "".join(
-        _REGISTER.format(name, number, _TYPES.get(name, "")) for name, number in REGISTERS.items()
+        _REGISTER.format(name, _NUMBERS.get(name, number), _TYPES.get(name, ""))
+        for number, name in enumerate(REGISTERS)
     )
     path = folder / "cortex-m.xml"
     path.write_text(
@@ -51,6 +57,21 @@ def check_network() -> None:
             hint="allow user namespaces (on Ubuntu: sysctl"
             " kernel.apparmor_restrict_unprivileged_userns=0), or debug on --target simulator",
         ) from error
+
+
+def fault_handlers(image: Image) -> list[int]:
+    """Addresses of the handlers of HardFault to SecureFault in all vector tables of the image.
+
+    Images loaded together (a bootloader and an application, a secure and a non-secure image) have
+    separate tables.
+    """
+    found: set[int] = set()
+    for part in (image, image.alone, *image.beside):
+        with contextlib.suppress(BadElf):  # an image without a vector table, such as data
+            table = image.read(vectors.find(part, anywhere=True).address + 4 * HARD_FAULT, 20)
+            words = struct.unpack("<5I", table) if table else ()
+            found |= {word & ~1 for word in words} - {0}
+    return sorted(found)
 
 
 def first_commands(place: Breakpoint | None, handlers: list[int], target: str) -> list[str]:

@@ -4,7 +4,7 @@
 Registers: nRF9160 Product Specification v2.1, "SPU". Regions that are non-secure or callable are
 written to the core's SAU, which has no regions on the chip. Lost: read, write and execute
 permissions of regions, locks, events, attributes of peripherals, GPIO and DPPI (the non-secure
-window of peripherals is non-secure as a whole).
+window of peripherals is non-secure as a whole). Where nothing is, everything is non-secure.
 
 ControlWrite gives the chip's facts: of flash and then of RAM the origin, bytes of a region and
 number of regions; origin and bytes of the non-secure window; number of peripheral ids; number of
@@ -15,6 +15,7 @@ FLASHNSC, RAMNSC, FLASHREGION, RAMREGION, PERIPHID = 0x500, 0x540, 0x600, 0x700,
 OPEN, PRESENT = 0x17, 0x80000012  # after a reset: secure and open; present, secure, either mapping
 SECATTR = 0x10
 NSC, ENABLE = 0x2, 0x1  # of SAU_RLAR
+SYSTEM = 0xE0000000  # Armv8-M ARM, B8.1: exempt from here on
 ORIGIN, SIZE, COUNT = 0, 1, 2  # of flash; those of RAM follow
 WINDOW, WINDOW_SIZE, PERIPHERALS, SAU_REGIONS = 6, 7, 8, 9
 
@@ -60,7 +61,12 @@ def gateways(first, nsc, origin, size, count):
 
 def attribute(cpu):
     """Write the SAU's regions; unused ones are off."""
-    regions = [(facts[WINDOW], facts[WINDOW] + facts[WINDOW_SIZE] - 1, ENABLE)]
+    end_of_ram = facts[3 + ORIGIN] + facts[3 + SIZE] * facts[3 + COUNT]
+    end_of_windows = facts[WINDOW] + 2 * facts[WINDOW_SIZE]
+    regions = [
+        (end_of_ram, facts[WINDOW] + facts[WINDOW_SIZE] - 1, ENABLE),
+        (end_of_windows, SYSTEM - 1, ENABLE),
+    ]
     for first, nsc, origin, size, count in memories():
         regions += runs(first, origin, size, count) + gateways(first, nsc, origin, size, count)
     for region in range(facts[SAU_REGIONS]):

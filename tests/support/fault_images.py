@@ -1,4 +1,4 @@
-"""The images of tests/firmware/faults: small C bodies in one frame, compiled when asked for."""
+"""The images of tests/firmware/faults: small C bodies in a frame, compiled when asked for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept_images import kept
+from release_images import pair
 
 from harness.elf import Image
 
@@ -21,19 +22,25 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class FaultImage:
-    """One image; ``differs`` is what Renode's core does instead of the fault."""
+    """One image; tests/firmware/faults/faults.toml explains the keys."""
 
     name: str
     body: str
     code: str = ""
     define: str = ""
     differs: str = ""
+    late: bool = False
+    worlds: bool = False
 
     def build(self, compiler: str, folder: Path) -> Image:
         """The image, with its ELF in ``folder``."""
         define = f"#define {self.define}" if self.define else ""
         lines = (define, '#include "image.h"', self.code, f"void Behave(void) {{\n{self.body}\n}}")
         source = "\n".join(filter(None, lines)) + "\n"
+        if self.worlds:
+            written = folder / f"{self.name}.c"
+            written.write_text(source)
+            return pair(compiler, folder, written)
         elf, frame = folder / f"{self.name}.elf", HOSTILE / "image.ld"
         command = [compiler, *FLAGS.split(), f"-I{HOSTILE}", f"-T{frame}", f"{self.name}.c"]
         read = (frame, *HOSTILE.glob("*.h"))

@@ -76,7 +76,7 @@ class ReleaseImage:
     def build(self, compiler: str, folder: Path) -> Image:
         """The image, or both of a pair, with their ELFs in ``folder``."""
         if self.source.parent == WORLDS:
-            return self._pair(compiler, folder)
+            return pair(compiler, folder, self.source)
         elf = folder / f"{self.name}.elf"
         frame = TESTS / ("firmware/machine.ld" if self.folder == "firmware" else "hostile/image.ld")
         command = [compiler, *FLAGS.split(), f"-I{TESTS / 'hostile'}", f"-T{frame}"]
@@ -84,24 +84,25 @@ class ReleaseImage:
         kept(elf, [*command, str(self.source)], read=(self.source, frame, *headers))
         return Image.from_elf(elf)
 
-    def _pair(self, compiler: str, folder: Path) -> Image:
-        """The non-secure image, with the secure frame beside it."""
-        secure, elf = folder / "secure.elf", folder / f"{self.name}.elf"
-        gateways, example = folder / "gateways.o", TESTS.parent / "examples" / "two_worlds"
-        command = [compiler, *PAIR_FLAGS.split()]
-        cmse = ["-mcmse", "-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}"]
-        for words in (
-            [*cmse, f"-T{example / 'secure.ld'}", WORLDS / "secure.c", "-lgcc", "-o", secure],
-            [f"-T{example / 'nonsecure.ld'}", self.source, gateways, "-o", elf],
-        ):
-            subprocess.run([*command, *map(str, words)], check=True)
-        return combined.read(elf, [secure])
-
     def outcome(self, session: Session) -> str:
         """Run it to its end: what the console says, and how it ends if not in sleep."""
         stop = session.run(None, session.deadline(self.seconds, guard=120))
         words = session.read().decode("latin-1").split()
         return " ".join(words + [f"({stop})"] * (stop is not Stop.IDLE))
+
+
+def pair(compiler: str, folder: Path, source: Path) -> Image:
+    """The non-secure image of ``source``, with the secure frame beside it; both in ``folder``."""
+    secure, elf = folder / "secure.elf", folder / f"{source.stem}.elf"
+    gateways, example = folder / "gateways.o", TESTS.parent / "examples" / "two_worlds"
+    command = [compiler, *PAIR_FLAGS.split(), f"-I{WORLDS}"]
+    cmse = ["-mcmse", "-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}"]
+    for words in (
+        [*cmse, f"-T{example / 'secure.ld'}", WORLDS / "secure.c", "-lgcc", "-o", secure],
+        [f"-T{example / 'nonsecure.ld'}", source, gateways, "-o", elf],
+    ):
+        subprocess.run([*command, *map(str, words)], check=True)
+    return combined.read(elf, [secure])
 
 
 def images() -> list[ReleaseImage]:

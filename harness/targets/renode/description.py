@@ -61,6 +61,11 @@ SCRIPTS = ("NVMC", "DPPIC", "SPU")
 _DEBUG = {"itm": 0xE000_0000, "fpb": 0xE000_2000, "tpiu": 0xE004_0000, "etm": 0xE004_1000}
 
 
+def unmodelled(chip: ChipTable) -> tuple[Peripheral, ...]:
+    """Return the blocks of ``chip`` for which there is no model in Renode or in this project."""
+    return tuple(one for one in chip.blocks if one.model not in MODELS and one.name not in SCRIPTS)
+
+
 def name_of(board: BoardTable, *, non_secure: bool) -> str:
     """Return the name of a board's description, without ``.repl``."""
     return f"{board.key}_nonsecure" if non_secure else board.key

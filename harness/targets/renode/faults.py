@@ -40,6 +40,7 @@ from harness.simulator.nvic import STATES
 _IACCVIOL, _DACCVIOL, _MMARVALID = 1 << 0, 1 << 1, 1 << 7
 _IBUSERR, _BFARVALID, _SFARVALID = 1 << 8, 1 << 15, 1 << 6
 _UNDEFINSTR, _INVSTATE, _NOCP, _DIVBYZERO = 1 << 16, 1 << 17, 1 << 19, 1 << 25
+_JUMPS = 1 << 0 | 1 << 4  # SFSR: INVEP, INVTRAN
 _VECTTBL, _DEBUGEVT = 1 << 1, 1 << 31
 #: Bits of CFSR of each fault.
 _OWN_BITS = {MEM_MANAGE: 0xFF, BUS_FAULT: 0xFF00, USAGE_FAULT: 0xFFFF_0000}
@@ -59,8 +60,7 @@ _CAUSES = {
     0xFF: (MEM_MANAGE, _IACCVIOL),
 }
 _BKPT, _INVSTATE_RAISED, _ABORTS = 7, 18, (0xFE, 0xFF)
-#: BX and BLX with a register (T1), in bits 6 to 3; CONTROL.FPCA; EPSR.T.
-_BRANCH_MASK, _BRANCH, _FPCA, _THUMB = 0xFF07, 0x4700, 1 << 2, 1 << 24
+_FPCA, _THUMB = 1 << 2, 1 << 24  # of CONTROL, EPSR
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,12 @@ class SeenFault:
         before, now = self.before, self.status
         return (now.cfsr & ~before.cfsr) | (now.cfsr_ns & ~before.cfsr_ns)
 
+    @property
+    def new_sfsr(self) -> int:
+        """Bits of SFSR that this fault has set; Renode sets SFARVALID for jumps, too."""
+        new = self.status.sfsr & ~self.before.sfsr
+        return new & ~_SFARVALID if new & _JUMPS else new
+
     def fault(self) -> tuple[int, int]:
         """The number of the fault, before escalation, and its bits of CFSR."""
         both = self.status.cfsr | self.status.cfsr_ns
@@ -127,7 +133,7 @@ class SeenFault:
         for number, own in _OWN_BITS.items():
             if bits := self.new_bits & own:
                 return number, bits
-        if self.status.sfsr & ~self.before.sfsr:
+        if self.new_sfsr:
             return SECURE_FAULT, 0
         return self.taken or HARD_FAULT, both & _OWN_BITS.get(self.taken, 0)
 
@@ -172,7 +178,9 @@ class SeenState:
         ):
             if area.holds(address):
                 return bits[(address - area.origin) // size] == "1"
-        return not chip.nonsecure_window <= address < chip.secure_window
+        if any(area.holds(address) for area in chip.areas):
+            return True
+        return 0 <= address - chip.secure_window < chip.secure_window - chip.nonsecure_window
 
 
 def record_of(
@@ -187,12 +195,12 @@ def record_of(
     """The record of a fault; ``divided``: something is non-secure."""
     cause, bits = seen.fault()
     taken = HARD_FAULT if seen.cause == _BKPT and seen.taken else seen.taken
-    sfsr = seen.status.sfsr & ~seen.before.sfsr or seen.status.sfsr
+    sfsr = seen.new_sfsr or seen.status.sfsr
     hfsr = _DEBUGEVT if seen.cause == _BKPT else seen.status.hfsr & ~seen.before.hfsr & _VECTTBL
     names = status_names(
         0 if cause == SECURE_FAULT else bits, hfsr, sfsr if cause == SECURE_FAULT else 0
     )
-    registers = _registers(seen, image)
+    registers = _registers(seen, image, state)
     exception = seen.registers[16] & IPSR
     banked = seen.status.cfsr if seen.secure or cause == BUS_FAULT else seen.status.cfsr_ns
     record = FaultRecord(
@@ -209,6 +217,7 @@ def record_of(
         seen.status.hfsr | hfsr,
         exception,
         executed,
+        _origin(seen, registers),
         world=STATES[not seen.secure] if divided else "",
         sfsr=seen.status.sfsr,
         seconds=seconds,
@@ -226,20 +235,40 @@ def record_of(
     return replace(record, target=target)
 
 
-def _registers(seen: SeenFault, image: Image) -> tuple[int, ...]:
+def _registers(seen: SeenFault, image: Image, state: SeenState | None) -> tuple[int, ...]:
     """The registers as the chip has them when it takes the fault.
 
     Renode tells them before the branch that leaves Thumb state, and before anything is stacked.
     """
     *general, sp, lr, pc, xpsr = seen.registers
-    if seen.cause == _INVSTATE_RAISED:
-        code = int.from_bytes((image.read(pc, 2) or bytes(2)), "little")
-        if code & _BRANCH_MASK == _BRANCH and code >> 3 & 15 < len(general):
-            pc, xpsr = general[code >> 3 & 15] & ~1, xpsr & ~_THUMB
+    if seen.cause == _INVSTATE_RAISED or seen.new_sfsr & _JUMPS:
+        target = _branch_target(image.read(pc, 4) or bytes(4), seen.registers, state)
+        if target is not None:
+            pc = target & ~1
+            xpsr &= ~_THUMB if seen.cause == _INVSTATE_RAISED else -1
     elif seen.entered:
         xpsr |= seen.entered
         sp = seen.other_sp if seen.process else seen.below_frame
     return (*general, sp, lr, pc, xpsr)
+
+
+def _branch_target(code: bytes, registers: Sequence[int], state: SeenState | None) -> int | None:
+    """Where an instruction branches that leaves Thumb state; None if it is of another kind.
+
+    BX and BLX with a register, and the POP of pc, behind which SP is already moved.
+    """
+    first, second = (int.from_bytes(code[at : at + 2], "little") for at in (0, 2))
+    if first & 0xFF07 == 0x4700:  # T1, the register in bits 6 to 3
+        return registers[first >> 3 & 15]
+    pops = first & 0xFF00 == 0xBD00 or (first == 0xE8BD and bool(second & 0x8000))
+    return state.core.word(registers[13] - 4) if pops and state is not None else None
+
+
+def _origin(seen: SeenFault, registers: tuple[int, ...]) -> tuple[int, ...]:
+    """The address of the branch by which the core came to pc; () if it is not known."""
+    if registers[15] != seen.registers[15]:
+        return (seen.registers[15],)
+    return ((registers[14] & ~1) - 2,) if seen.new_sfsr & _JUMPS else ()
 
 
 def _core(seen: SeenFault, state: SeenState, registers: tuple[int, ...]) -> CoreState:

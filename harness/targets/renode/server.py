@@ -204,7 +204,6 @@ class RenodeServer(Closing):
     def machine(
         self,
         image: Image,
-        folder: Path,
         vectors: int,
         *,
         non_secure: bool = False,
@@ -212,7 +211,7 @@ class RenodeServer(Closing):
     ) -> AgentLink:
         """Prepare a clean machine with ``image`` in its memories, until :meth:`release`.
 
-        ``folder`` is for files with the contents of memories; ``power_on`` is the seed of RAM.
+        ``power_on`` is the seed of RAM and registers.
         """
         if self.busy:
             raise UsageError(
@@ -222,8 +221,9 @@ class RenodeServer(Closing):
         chip = image.chip
         try:
             client = self._clean(chip, non_secure=non_secure)
-            for command in machine.load(image, folder, power_on):
-                client.command(command)
+            with tempfile.TemporaryDirectory(prefix="image-", dir=self.folder) as folder:
+                for command in machine.load(image, Path(folder), power_on):
+                    client.command(command)
             client.call(machine.agent(chip, vectors, power_on))
         except TargetLost:
             self.lost()

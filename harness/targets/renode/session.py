@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
@@ -79,9 +76,7 @@ class RenodeSession(Session):
         self._owns = owns_server
         self._power_on = power_on
         self._started = time.monotonic()
-        # The client starts Renode, which creates the folder for the files of cases.
         self.agent = AgentClient(server.client, server)
-        self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-", dir=server.folder))
         self._time = 0.0
         self._event = -1  # when the last fault, call or return was, in ns
         self._executed = self._resets = self._in_handler = self._unread = 0
@@ -100,7 +95,7 @@ class RenodeSession(Session):
             loaded = loader.load(image, image.chip, anywhere=anywhere)
             self._notes += loaded.start.notes(non_secure=loaded.non_secure)
             link = server.machine(
-                image, self._folder, loaded.vectors, non_secure=loaded.non_secure, power_on=power_on
+                image, loaded.vectors, non_secure=loaded.non_secure, power_on=power_on
             )
             self._opened = True
             self.agent = AgentClient(link, server)
@@ -346,7 +341,6 @@ class RenodeSession(Session):
         if self._closed:
             return
         self._closed = True
-        shutil.rmtree(self._folder, ignore_errors=True)
         if self._opened:
             failed = self.agent.gone or self._faults or self._resets
             self._server.release(reusable=not (failed or self._not_reusable))
