@@ -68,10 +68,10 @@ def word(session, address: int, value: int) -> None:
 
 def disturb(session) -> None:
     """Leave nothing as it was: start timers, enable and pend interrupts, overwrite all memories."""
-    for _, model, base, _ in windows():
+    for _, model, base, size in windows():
         if model in ("storage", "wdt"):
             continue
-        for offset in DISTURBED:
+        for offset in (one for one in DISTURBED if one < size):
             word(session, base + offset, 0xF0F0F)
         if model in ("timer", "rtc"):
             word(session, base, 1)
@@ -162,7 +162,7 @@ def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     }
     # The console driver polls: there a transfer takes time on the simulator and none on Renode.
     assert set(apart) <= {"soc::Send(unsigned char const*, unsigned int)"}
-    assert all(abs(one - other) < 10 for one, other in apart.values())
+    assert all(one < other for one, other in apart.values())
     assert renode.functions.keys() == simulator.functions.keys()
 
 
@@ -210,7 +210,6 @@ def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     )
     folder = wait_for(lambda: next(tmp_path.glob("tflm-hil-renode-*/renode-*"), None))
     renode = int(folder.name.removeprefix("renode-"))
-    assert wait_for(lambda: next(tmp_path.glob("tflm-hil-renode-*/tflm-hil-case-*"), None))
     assert listening(renode) == set()
     run.send_signal(number)
     run.wait(30)

@@ -19,8 +19,12 @@ _REGISTER_WARNING = re.compile(
 )
 #: When the warning was, in ns.
 _STAMP = re.compile(r"\d+")
-#: Renode's warning about clearing HFSR (Zephyr does so at boot), which it carries out correctly.
-_STATUS_CLEARED = re.compile(r"\[WARNING\] nvic: .*Unhandled write to offset 0xD2C\b")
+#: Warnings that are no findings: HFSR is cleared all the same (Zephyr does so at boot), and that a
+#: UARTE has no pins (PSEL) is a note of each result.
+_KNOWN = re.compile(
+    r"\[WARNING\] (?:nvic: .*Unhandled write to offset 0xD2C"
+    r"|uarte\d: .*Unhandled write to offset 0x5(?:08|0C|10|14))\b"
+)
 
 
 def findings_in(warnings: str, image: Image) -> list[Finding]:
@@ -31,7 +35,7 @@ def findings_in(warnings: str, image: Image) -> list[Finding]:
     findings: dict[tuple[str, str], Finding] = {}
     for line in warnings.splitlines():
         match = _BUS_WARNING.search(line) or _REGISTER_WARNING.search(line)
-        if match is None or _STATUS_CLEARED.search(line):
+        if match is None or _KNOWN.search(line):
             continue
         fields = match.groupdict()
         if "address" in fields:
