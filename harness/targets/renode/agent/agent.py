@@ -286,6 +286,9 @@ class Agent(object):
         data = System.Array[System.Byte](list(bytearray.fromhex(text)))
         self.core.bus.WriteBytes(data, System.UInt64(address))
 
+    def write(self, text):
+        self.console.write(text)
+
     def write_word(self, address, value):
         self.core.write_word(address, value)
 
