@@ -7,6 +7,7 @@ import pytest
 
 from harness.targets.renode import RenodeServer
 
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests of a running Renode."""
     for item in items:

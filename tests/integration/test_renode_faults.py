@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import fault_images
+import framed_images
 import needs
 import pytest
 
@@ -12,7 +12,7 @@ from harness.case.observe import faults_with_stacks
 from harness.targets import Stop, open_target
 from harness.targets.base import Fault
 
-IMAGES = fault_images.images()
+IMAGES = framed_images.images("faults")
 
 
 @pytest.fixture(scope="module")

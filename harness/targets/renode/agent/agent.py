@@ -24,6 +24,7 @@ class Agent(object):
         self.mips, self.max_resets = mips, max_resets
         self.start = self.ticks()
         self.earlier = 0  # instructions before the last reset
+        self.before_reset = 0  # instructions when firmware asked for the reset that is to come
         self.resets = self.pressed = 0  # all resets, and those by the pin
         self.stopped, self.symbol, self.svc = "", None, None
         self.blocks = {}
@@ -95,6 +96,9 @@ class Agent(object):
                 self.exceptions.writes(int(value), offset)
         except Exception as error:
             self.fail(error)
+        if offset == SEEN_FIRST and int(value) & SYSRESETREQ:
+            # Renode resets at the end of the quantum; what the core executes until then is lost.
+            self.before_reset = int(self.cpu.ExecutedInstructions)
         if offset == SAU_CTRL and int(value) & 3 == ALLNS:
             return System.UInt32(SAU_ENABLE)  # attribution is the SPU's, whose regions are a SAU's
         return value
@@ -232,7 +236,9 @@ class Agent(object):
         self.log.running = False
         moved = int(self.cpu.ExecutedInstructions) != before
         if self.resets != resets:
-            self.earlier += before  # the core counts from zero after a reset
+            # The core counts from zero after a reset.
+            self.earlier += max(before, self.before_reset)
+            self.before_reset = 0
         elif not self.stopped:
             self.exceptions.look()
             if self.cpu.IsLockedUp:  # which looks like sleep
@@ -240,7 +246,8 @@ class Agent(object):
                 self.stopped = "lockup"
             elif nanoseconds < limit and self.rests(moved) and self.rest.for_good():
                 self.stopped = "idle"
-        self.asleep = not (moved or self.console.incoming or self.stopped) and nanoseconds < limit
+        busy = moved or self.resets != resets or self.console.incoming or self.stopped
+        self.asleep = not busy and nanoseconds < limit
         if self.console.printed.Count != printed:
             self.size, self.silent = SLICE, 0
             self.console.flush()  # also for a prompt, which has no line end

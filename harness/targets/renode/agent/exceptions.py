@@ -18,8 +18,9 @@ STACKING = 1 << 4 | 1 << 12  # CFSR: MSTKERR, STKERR
 SHCSR, ENABLED = 0xE000ED24, 16 - MEM_MANAGE  # bit of an exception: its number and this
 #: Execute-never areas (Armv8-M ARM, B8.1): Device memory, and all from 0xA0000000 on.
 NEVER = ((0x40000000, 0x60000000), (0xA0000000, 0x100000000))
-#: Offsets in the SCS of registers whose writes are seen: CFSR to SAU_CTRL.
-STATUS_FIRST, STATUS_END, HFSR_OFFSET, SAU_CTRL = 0xD28, 0xDD4, 0xD2C, 0xDD0
+#: Offsets in the SCS of registers whose writes are seen: AIRCR to SAU_CTRL.
+SEEN_FIRST, SEEN_END, SYSRESETREQ = 0xD0C, 0xDD4, 4
+STATUS_FIRST, HFSR_OFFSET, SAU_CTRL = 0xD28, 0xD2C, 0xDD0
 MPU_FIRST, MPU_END = 0xD90, 0xDC8
 FRAME, LINE, READ_ONLY = 0x20, 31, 4  # bytes without floats; MPU_RBAR.AP
 ALLNS, SAU_ENABLE = 2, 1
@@ -35,7 +36,7 @@ def watch_exceptions(machine):
     bus.SetHookBeforePeripheralWrite[System.UInt32](
         nvic,
         lambda value, offset, *_: hil["agent"].on_system_write(value, int(offset)),
-        Range(System.UInt64(STATUS_FIRST), System.UInt64(STATUS_END - STATUS_FIRST)),
+        Range(System.UInt64(SEEN_FIRST), System.UInt64(SEEN_END - SEEN_FIRST)),
     )
 
 
@@ -102,7 +103,7 @@ class Exceptions(object):
         self.changed = self.executed()
 
     def writes(self, value, offset):
-        """Firmware writes a register between CFSR and SAU_CTRL."""
+        """Firmware writes a register between AIRCR and SAU_CTRL."""
         if MPU_FIRST <= offset < MPU_END:
             self.regions = None
             return

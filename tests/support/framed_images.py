@@ -1,4 +1,4 @@
-"""The images of tests/firmware/faults: small C bodies in a frame, compiled when asked for."""
+"""The images of tests/firmware/faults and ends: small C bodies in a frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from release_images import pair
 from harness.elf import Image
 
 TESTS = Path(__file__).resolve().parents[1]
-TABLE = TESTS / "firmware" / "faults" / "faults.toml"
 HOSTILE = TESTS / "hostile"
 FLAGS = (
     "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O1 -g -ffreestanding -nostdlib "
@@ -21,8 +20,8 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
-class FaultImage:
-    """One image; tests/firmware/faults/faults.toml explains the keys."""
+class FramedImage:
+    """One image; the tables explain the keys."""
 
     name: str
     body: str
@@ -47,6 +46,7 @@ class FaultImage:
         return Image.from_elf(kept(elf, command, read=read, written={f"{self.name}.c": source}))
 
 
-def images() -> list[FaultImage]:
-    """All rows, in the order of the file."""
-    return [FaultImage(name, **row) for name, row in tomllib.loads(TABLE.read_text()).items()]
+def images(table: str) -> list[FramedImage]:
+    """All rows of a table, "faults" or "ends", in the order of its file."""
+    rows = tomllib.loads((TESTS / "firmware" / table / f"{table}.toml").read_text())
+    return [FramedImage(name, **row) for name, row in rows.items()]
