@@ -52,6 +52,28 @@ def instructions(code: bytes) -> Iterator[tuple[int, int, int]]:
         at += length
 
 
+def without_literals(code: bytes, address: int) -> Iterator[tuple[int, int, int]]:
+    """Like :func:`instructions`, without the words that those before them load relative to pc.
+
+    ``code`` runs at ``address``.
+    """
+    decoder = _Decoder(code, address)
+    at = 0
+    while at + 2 <= len(code):
+        if at in decoder.pool:
+            at += 4
+            continue
+        first = int.from_bytes(code[at : at + 2], "little")
+        length = instruction_length(first)
+        if at + length > len(code):
+            return
+        second = int.from_bytes(code[at + 2 : at + length], "little")
+        for _ in decoder.narrow(at, first) if length == 2 else decoder.wide(at, first, second):
+            pass  # the decoder notes the words that are loaded
+        yield at, first, second
+        at += length
+
+
 def references(
     code: bytes, address: int, data_ranges: Sequence[tuple[int, int]] = ()
 ) -> Iterator[CodeReference]:

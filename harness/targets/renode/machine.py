@@ -102,26 +102,27 @@ def _undefined_registers(seed: int) -> dict[int, int]:
     return values
 
 
-def load(image: Image, folder: Path, seed: int) -> list[str]:
-    """Return commands that fill flash and RAM from files, which are written to ``folder``.
+def load(image: Image, folder: Path, seed: int) -> str:
+    """Return the agent's call that fills the memories from files, which are written to ``folder``.
 
     Where the image loads nothing, flash is erased and RAM has the pattern of ``seed``.
     """
-    flash, ram = (image.chip.area(name) for name in ("flash", "ram"))
-    commands = []
-    for area, data in (
-        (flash, b"\xff" * flash.size),
-        (ram, power_on.pattern(seed, ram.origin, ram.size)),
-    ):
-        path = folder / f"{area.name}.bin"
-        path.write_bytes(data)
-        commands.append(f"sysbus LoadBinary {monitor_path(path)} {area.origin:#x}")
-    for index, segment in enumerate(image.loaded):
-        path = folder / f"segment{index}.bin"
-        path.write_bytes(segment.data)
-        if segment.data:
-            commands.append(f"sysbus LoadBinary {monitor_path(path)} {segment.load_address:#x}")
-    return commands
+    contents, words = [], {"ficr": image.chip.ficr, "uicr": image.chip.uicr}
+    for area in image.chip.areas:
+        content = bytearray(b"\xff" * area.size)
+        if area.name == "ram":
+            content[:] = power_on.pattern(seed, area.origin, area.size)
+        for at, word in words.get(area.name, {}).items():
+            content[at : at + 4] = word.to_bytes(4, "little")
+        own = [one for one in image.loaded if one.data and area.holds(one.load_address)]
+        for segment in own:
+            at = segment.load_address - area.origin
+            content[at : at + len(segment.data)] = segment.data
+        if own or area.name in ("flash", "ram"):
+            path = folder / f"{area.name}.bin"
+            path.write_bytes(content)
+            contents.append((area.name, str(path)))
+    return f"load({contents})"
 
 
 def _scripts(chip: ChipTable, folder: str) -> list[str]:

@@ -31,7 +31,8 @@ class Agent(object):
         self.driven = set()  # pins whose level the model has
         self.debug_output, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
         self.size, self.silent = SLICE, 0
-        self.asleep = False  # the core slept in the last slice, and no timer reached its limit
+        self.sleeping = False  # the core is in WFI or WFE, or before a branch to itself
+        self.asleep = False  # it was at the end of the last slice, and no timer reached its limit
         self.core = Core(self.machine, memories[1], spu)
         self.cpu = self.core.cpu
         self.state = MachineState(self.machine, self.core, vectors, registers, pins)
@@ -72,6 +73,7 @@ class Agent(object):
     def on_reset(self, *_):
         self.state.after_reset()
         self.exceptions.restart()
+        self.sleeping = False
         self.resets += 1
         self.calls.restart()
         if self.resets - self.pressed >= self.max_resets:
@@ -117,6 +119,9 @@ class Agent(object):
         except Exception as error:
             self.fail(error)
         self.stop("abort")
+
+    def on_sleep(self, sleeping):
+        self.sleeping = sleeping
 
     def on_symbol(self, *_):
         self.stop("symbol")
@@ -234,7 +239,6 @@ class Agent(object):
         self.log.running = True  # warnings outside are caused by the harness's own reads
         self.run_for(nanoseconds)
         self.log.running = False
-        moved = int(self.cpu.ExecutedInstructions) != before
         if self.resets != resets:
             # The core counts from zero after a reset.
             self.earlier += max(before, self.before_reset)
@@ -244,11 +248,11 @@ class Agent(object):
             if self.cpu.IsLockedUp:  # which looks like sleep
                 self.exceptions.locked_up()
                 self.stopped = "lockup"
-            elif nanoseconds < limit and self.rests(moved) and self.rest.for_good():
+            elif nanoseconds < limit and self.rests() and self.rest.for_good():
                 self.stopped = "idle"
-        busy = moved or self.resets != resets or self.console.incoming or self.stopped
-        self.asleep = not busy and nanoseconds < limit
-        if self.console.printed.Count != printed:
+        busy = self.resets != resets or self.console.incoming or self.stopped
+        self.asleep = self.sleeping and not busy and nanoseconds < limit
+        if self.console.printed.Count != printed or self.asleep:
             self.size, self.silent = SLICE, 0
             self.console.flush()  # also for a prompt, which has no line end
         else:
@@ -256,9 +260,9 @@ class Agent(object):
             if self.silent >= SILENT_SLICES:
                 self.size, self.silent = min(2 * self.size, LONGEST_SLICE), 0
 
-    def rests(self, moved):
-        """True if the core has executed nothing, or branches to itself."""
-        return not moved or self.rest.branches()
+    def rests(self):
+        """True if the core sleeps, or branches to itself."""
+        return self.sleeping or self.rest.branches()
 
     def reset(self):
         self.resume()  # before the reset, since a resumed core would read its vectors

@@ -33,6 +33,7 @@ def watch_exceptions(machine):
     cpu, bus, nvic = machine["sysbus.cpu"], machine.SystemBus, machine["sysbus.nvic"]
     cpu.AddHookAtInterruptBegin(lambda number, *_: hil["agent"].on_exception(int(number)))
     cpu.AddHookAtInterruptEnd(lambda *_: hil["agent"].on_exception(None))
+    cpu.AddHookAtWfiStateChange(lambda sleeping, *_: hil["agent"].on_sleep(bool(sleeping)))
     bus.SetHookBeforePeripheralWrite[System.UInt32](
         nvic,
         lambda value, offset, *_: hil["agent"].on_system_write(value, int(offset)),

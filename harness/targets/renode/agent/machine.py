@@ -9,9 +9,12 @@ MASKS = ("BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
 #: Registers of MPU and FPU in each world that keep any value: MAIR0, MAIR1, FPCAR, RNR.
 PLAIN = (0xE000EDC0, 0xE000EDC4, 0xE000EF38, 0xE000ED98)
-#: Regions: the register with their number, its lowest bit, and the register that selects one, which
-#: base and limit follow (Armv8-M ARM, D1.2, "MPU_TYPE", "SAU_TYPE").
-MPU, SAU = (0xE000ED90, 8, 0xE000ED98), (0xE000EDD4, 0, 0xE000EDD8)
+SAU_RNR = 0xE000EDD8
+#: Properties of the core with a region each: what selects it, its base, its limit. By these the
+#: regions of both worlds are read in a tenth of the time that the bus takes.
+MPU = ("PmsaV8Rnr", "PmsaV8Rbar", "PmsaV8Rlar")
+MPU_NS = tuple(name + "_NS" for name in MPU)
+SAU = ("SAURegionNumber", "SAURegionBaseAddress", "SAURegionLimitAddress")
 #: Registers that firmware can change: SysTick, NVIC, SCB, CPACR, NSACR, MPU, FPU.
 KEPT_BY_CORE = (
     (0xE000E014, 0xE000ED0C, 0xE000ED10, 0xE000ED14, 0xE000ED24)
@@ -75,7 +78,13 @@ class MachineState(object):
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories, since it drops code translated from them
         self.after_reset()
-        self.restore(hil["core"])
+        first, kept = hil["core"], self.left()
+        for name in kept:
+            self.write_back(name, first[name])
+        return self.left() if kept else []
+
+    def left(self):
+        """The names of registers that are not as in a new machine."""
         now = self.system()
         return [name for name in sorted(now) if now[name] != hil["core"][name]]
 
@@ -85,42 +94,42 @@ class MachineState(object):
         seen = dict((name, int(getattr(self.nvic, name))) for name in MASKS)
         kept = KEPT_BY_CORE + (KEPT_WITH_TRUSTZONE if core.worlds else ()) + self.plain()
         seen.update(("0x%08x" % address, core.word(address)) for address in kept)
-        for select, region, address in self.regions():
-            core.write_word(select, region)
-            seen["0x%08x[%d]" % (address, region)] = core.word(address)
-        for select in {select for select, _, _ in self.regions()}:
-            core.write_word(select, seen["0x%08x" % select])
+        for unit, count in self.units():
+            selected = getattr(core.cpu, unit[0])
+            for region in range(count):
+                setattr(core.cpu, unit[0], System.UInt32(region))
+                for name in unit[1:]:
+                    seen["%s[%d]" % (name, region)] = int(getattr(core.cpu, name))
+            setattr(core.cpu, unit[0], selected)
         return seen
 
     def plain(self):
         """Addresses of the registers that can be written back, in both worlds."""
         if not self.core.worlds:
             return PLAIN
-        return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU[2],)
+        return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU_RNR,)
 
-    def regions(self):
-        """Selecting register, region and address of each base and limit of MPUs and SAU."""
-        units = [(MPU, 0)]
+    def units(self):
+        """The units with regions, and how many each has."""
+        regions = self.core.word(MPU_TYPE) >> 8 & 0xFF
+        units = [(MPU, regions)]
         if self.core.worlds:
-            units += [(MPU, NON_SECURE), (SAU, 0)]
-        return [
-            (select + world, region, select + world + offset)
-            for (count, bit, select), world in units
-            for region in range(self.core.word(count + world) >> bit & 0xFF)
-            for offset in (4, 8)
-        ]
+            units += [(MPU_NS, regions), (SAU, int(self.core.cpu.NumberOfSAURegions))]
+        return units
 
-    def restore(self, values):
-        """Writes back regions and plain registers, which a reset does not change."""
-        for select, region, address in self.regions():
-            self.core.write_word(select, region)
-            self.write_back(address, values["0x%08x[%d]" % (address, region)])
-        for address in self.plain():
-            self.write_back(address, values["0x%08x" % address])
-
-    def write_back(self, address, value):
-        if self.core.word(address) != value:
-            self.core.write_word(address, value)
+    def write_back(self, name, value):
+        """Writes a register that a reset does not change: a plain one, or of a region."""
+        if name.startswith("0x"):
+            if int(name, 16) in self.plain():
+                self.core.write_word(int(name, 16), value)
+            return
+        field, _, region = name.rstrip("]").partition("[")
+        for unit, _ in self.units():
+            if field in unit:
+                selected = getattr(self.core.cpu, unit[0])
+                setattr(self.core.cpu, unit[0], System.UInt32(int(region)))
+                setattr(self.core.cpu, field, System.UInt32(value))
+                setattr(self.core.cpu, unit[0], selected)
 
 
 def save_initial_state():
@@ -134,3 +143,10 @@ def save_initial_state():
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
     hil["core"] = None
     watch_exceptions(monitor.Machine)
+
+
+def load(contents):
+    """Fills memories, by name, from files of their size."""
+    for name, path in contents:
+        data = System.IO.File.ReadAllBytes(path)
+        monitor.Machine["sysbus." + name].WriteBytes(0, data, 0, data.Length)
