@@ -54,8 +54,15 @@ class Agent(object):
             hil["core"] = self.state.system()
 
     def now(self):
-        """The virtual time since the machine was set up, in ns."""
-        return self.ticks() - self.start
+        """The virtual time since the machine was set up, in ns.
+
+        In a callback of the core it is that of the instruction, not of the quantum's begin.
+        """
+        if not self.log.running:
+            return self.ticks() - self.start
+        self.cpu.SyncTime()
+        within = int(self.machine.ClockSource.CurrentValue.Ticks) - self.clock
+        return self.begun + within - self.start
 
     def ticks(self):
         return int(self.emulation.MasterTimeSource.ElapsedVirtualTime.Ticks)
@@ -214,7 +221,7 @@ class Agent(object):
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
         if self.asleep:
-            return max(self.size, min(self.next_limit(), LONGEST_NAP))
+            return min(self.next_limit(), LONGEST_NAP) + self.size
         return self.size
 
     def next_limit(self):
@@ -224,6 +231,7 @@ class Agent(object):
     def run_for(self, nanoseconds):
         """Runs for some time; with a quantum as long while the core sleeps and cannot reset."""
         time = self.emulation.MasterTimeSource
+        self.begun, self.clock = self.ticks(), int(self.machine.ClockSource.CurrentValue.Ticks)
         length = TimeInterval.FromTicks(System.UInt64(nanoseconds))
         quantum = time.Quantum
         if self.asleep and nanoseconds > self.size:
