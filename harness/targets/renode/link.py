@@ -6,6 +6,7 @@ No other program can reach this Renode, which opens neither port nor socket.
 from __future__ import annotations
 
 import os
+import re
 import select
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from harness.base.errors import HilError, TargetLost
 
 _CHUNK = 1 << 16  # bytes of one read
+_COMPILER_ERROR = re.compile(r"\berror CS\d+:")
 
 
 class MonitorError(HilError):
@@ -108,7 +110,10 @@ class AgentLink:
 
 
 def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    """The line that says most: the compiler's first error in a model, or the first of all."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = (line for line in lines if _COMPILER_ERROR.search(line))
+    return next(errors, lines[0] if lines else "no reason given")
 
 
 def pipes() -> tuple[AgentLink, tuple[int, int]]:

@@ -27,13 +27,15 @@ from harness.elf import Image
 from harness.targets.renode import machine
 from harness.targets.renode.compiled import compiled_models
 from harness.targets.renode.find import RenodeProgram, find
-from harness.targets.renode.link import AgentLink, pipes
+from harness.targets.renode.link import AgentLink, MonitorError, pipes
 from harness.targets.renode.machine import QUANTUM, monitor_path
 from harness.targets.renode.releases import warnings_of_worlds
 
 #: Machines per process: from 1.17 on each leaves a copy of the translation library (over 1 MB) in
 #: the process's temporary folder until the process ends.
 _MACHINES = 50
+#: Wall-clock seconds for models that Renode has to compile.
+_COMPILED = 120.0
 _ISOLATED = Path(__file__).with_name("isolated.py")
 #: Port of Renode's gdb server, in its own network.
 GDB_PORT = 3333
@@ -93,10 +95,10 @@ class RenodeProcess:
     ) -> RunningProgram:
         config, start = self.folder / "config", self.folder / "start.resc"
         config.write_text(_CONFIG)
-        models = [monitor_path(paths.platforms() / "peripherals" / name) for name in MODELS]
-        includes = [" ".join(models), *map(monitor_path, AGENT)]
-        lines = [f"include {one}\n" for one in includes]
-        start.write_text("".join(lines) + 'python "serve({}, {})"\n'.format(*theirs))
+        link, *_ = AGENT
+        start.write_text(
+            f"include {monitor_path(link)}\n" + 'python "serve({}, {})"\n'.format(*theirs)
+        )
         # Without a window Renode's shell would poll a dummy forever, which takes a core; on a
         # console it waits for input from a pipe that is never written. It opens no port by default.
         command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
@@ -122,6 +124,22 @@ class RenodeProcess:
             last = process.last_line(self._program.output, "it printed nothing")
             hint = "start it by hand with --console to see why"
             raise TargetLost(f"Renode {failure}: {last}", hint=hint) from error
+        self._include(*(paths.platforms() / "peripherals" / name for name in MODELS))
+        for file in AGENT[1:]:
+            self._include(file)
+
+    def _include(self, *files: Path) -> None:
+        """Include files together: each further one that is compiled alone takes 140 MB.
+
+        Raises :class:`EnvironmentMissing` with the first error in them.
+        """
+        try:
+            self.link.command(f"include {' '.join(map(monitor_path, files))}", timeout=_COMPILED)
+        except MonitorError as error:
+            names = ", ".join(file.name for file in files)
+            raise EnvironmentMissing(
+                f"{error.message}", hint=f"Renode cannot run {names} of {files[0].parent}"
+            ) from error
 
     @property
     def alive(self) -> bool:
