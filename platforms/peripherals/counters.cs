@@ -3,7 +3,8 @@
 // Registers and rules: nRF9160 Product Specification v2.1, "RTC" and "TIMER". Both count pulses of a
 // clock. The counter is computed from the virtual time when it is read; an alarm of the clock source
 // runs only for a match that interrupts or has a shortcut, so that a sleeping core skips the others.
-// Lost: PUBLISH and SUBSCRIBE (see dppic.py), and that LFCLK has to be started for RTC.
+// Renode's own models lack RTC's overflow, at which Zephyr's time ends, and TIMER's SHUTDOWN, SHORTS and
+// BITMODE. Lost: PUBLISH and SUBSCRIBE (see dppic.py), and that LFCLK has to be started for RTC.
 
 using System;
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept_images import kept
-from release_images import pair
+from renode_images import pair
 
 from harness.elf import Image
 

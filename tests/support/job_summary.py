@@ -1,7 +1,7 @@
 """JUnit files below a folder as one Markdown table, for a job's summary.
 
 ``python job_summary.py TITLE FOLDER``. A broken file is a row that says so. What was believed and
-seen otherwise (properties of tests/integration/test_renode_releases.py) is listed below it.
+seen otherwise (properties of tests/integration/test_witness.py) is listed below it.
 """
 
 from __future__ import annotations

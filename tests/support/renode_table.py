@@ -1,5 +1,5 @@
-"""The tables *What each version does* of docs/renode.md: ``DIFFERENCES`` of releases.py, and the
-outcomes of the images that show them (tests/firmware/releases/images.toml).
+"""The tables *Differences from the chip* of docs/renode.md: ``differences.toml``, and the outcomes
+of the images that show them (tests/firmware/renode/images.toml).
 
 ``python tests/support/renode_table.py`` writes them; a test compares.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from release_images import RELEASES, Expected, ReleaseImage, images
+from renode_images import RenodeImage, images
 
-from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, shown
+from harness.targets.renode.differences import DIFFERENCES, RenodeDifference
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "renode.md"
 BEGIN, END = "<!-- renode table: begin -->\n", "<!-- renode table: end -->\n"
@@ -19,15 +19,14 @@ BEGIN, END = "<!-- renode table: begin -->\n", "<!-- renode table: end -->\n"
 def table() -> str:
     """The rows of both tables as Markdown."""
     differences = [
-        "| versions | what | what the harness does | known | images |",
-        "|---|---|---|---|---|",
-        *(_difference(one) for one in DIFFERENCES),
+        "| what Renode does | what the harness does | what the chip does: source | images |",
+        "|---|---|---|---|",
+        *map(_difference, DIFFERENCES),
     ]
-    names = sorted(RELEASES, key=RELEASES.__getitem__)
     outcomes = [
-        f"| image | what the chip does | simulator | {' | '.join(names)} |",
-        "|---|---|---|" + "---|" * len(names),
-        *(_outcome(one, names) for one in images()),
+        "| image | what it shows of the chip | simulator | Renode, if another |",
+        "|---|---|---|---|",
+        *map(_outcome, images()),
     ]
     return "\n".join([*differences, "", *outcomes, ""])
 
@@ -40,24 +39,16 @@ def with_table(page: str) -> str:
 
 
 def _difference(one: RenodeDifference) -> str:
-    names = ", ".join(one.images)
-    return f"| {_when(one)} | {one.what} | {one.done} | {one.known} | {names} |"
+    return f"| {one.what} | {one.done} | {one.source} | {', '.join(one.images)} |"
 
 
-def _when(difference: RenodeDifference) -> str:
-    if difference.since:
-        return f"from {shown(difference.since)} on"
-    return f"before {shown(difference.until)}" if difference.until else "all"
+def _outcome(one: RenodeImage) -> str:
+    renode = _code(one.renode) if one.differs else ""
+    return f"| {one.name} | {one.shows} | {_code(one.simulator)} | {renode} |"
 
 
-def _outcome(one: ReleaseImage, releases: list[str]) -> str:
-    cells = [_cell(one.renode[release], one.simulator) for release in releases]
-    return f"| {one.name} | {one.shows} | `{one.simulator}` | {' | '.join(cells)} |"
-
-
-def _cell(expected: Expected, simulator: str) -> str:
-    same = expected.outcome == simulator
-    return f"{expected.known}: {'the same' if same else f'`{expected.outcome}`'}"
+def _code(outcome: str) -> str:
+    return f"`{outcome}`" if outcome else "nothing"
 
 
 if __name__ == "__main__":

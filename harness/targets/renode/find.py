@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.base import paths, process
 from harness.base.errors import EnvironmentMissing, ProgramMissing, ProgramTimedOut
 from harness.targets.renode.archives import MINIMUM, PINNED, Version, parsed, shown
-from harness.targets.renode.releases import warnings
+from harness.targets.renode.differences import warnings
 
 #: Programs of usual installations that may not be on PATH.
 USUAL_PLACES = (

@@ -26,10 +26,10 @@ from harness.base.process import RunningProgram
 from harness.elf import Image
 from harness.targets.renode import machine
 from harness.targets.renode.compiled import compiled_models
+from harness.targets.renode.differences import warnings_of_worlds
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, MonitorError, pipes
 from harness.targets.renode.machine import QUANTUM, monitor_path
-from harness.targets.renode.releases import warnings_of_worlds
 
 #: Machines per process: from 1.17 on each leaves a copy of the translation library (over 1 MB) in
 #: the process's temporary folder until the process ends.

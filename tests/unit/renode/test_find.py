@@ -8,7 +8,7 @@ import pytest
 
 from harness.base.errors import EnvironmentMissing
 from harness.targets.renode import find
-from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, warnings
+from harness.targets.renode.differences import warnings
 
 
 def program(path: Path, says: str = "Renode v1.17.0.1", *, code: int = 0) -> Path:
@@ -77,14 +77,3 @@ def test_program_that_does_not_run_is_reported(tmp_path):
     path.chmod(0o755)
     with pytest.raises(EnvironmentMissing, match=f"{path} cannot be started: Exec format error"):
         find.examine(path)
-
-
-def test_a_difference_holds_from_its_first_version_up_to_its_last():
-    both = RenodeDifference((1, 16, 0), (1, 17, 0), "x", "y", warn="z")
-    versions = ((1, 15, 9), (1, 16, 0), (1, 16, 9), (1, 17, 0))
-    assert [both.holds(version) for version in versions] == [False, True, True, False]
-    assert RenodeDifference(None, None, "x", "y").holds((0, 0, 0))
-    for version in ((1, 16, 1), (1, 17, 0)):
-        noted = [one.warn for one in DIFFERENCES if one.warn and one.holds(version)]
-        assert len(warnings(version)) == len(noted) + 1  # the last: what may pass wrongly
-    assert warnings((1, 16, 1))[0].startswith("Renode 1.16.1 has renode#938: ")

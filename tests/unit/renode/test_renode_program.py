@@ -8,11 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-import renode_table
 
 from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.targets.renode import find
-from harness.targets.renode.releases import BELIEVED, DIFFERENCES, MEASURED
 from harness.targets.renode.server import RenodeProcess
 
 
@@ -151,9 +149,3 @@ def _within(check, seconds: float = 10.0) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-def test_the_page_lists_the_differences_of_each_version():
-    page = renode_table.PAGE.read_text()
-    assert renode_table.with_table(page) == page
-    assert {one.known for one in DIFFERENCES} <= {MEASURED, BELIEVED}

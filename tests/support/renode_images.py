@@ -1,4 +1,4 @@
-"""The images of tests/firmware/releases: what they do on the simulator and on each Renode."""
+"""The images of tests/firmware/renode: what they do on the simulator and on Renode."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from harness.targets.base import Stop
 from harness.targets.session import Session
 
 TESTS = Path(__file__).resolve().parents[1]
-TABLE = TESTS / "firmware" / "releases" / "images.toml"
-#: The columns of releases, by the first version that each is for.
-RELEASES = {"1.17": (1, 17, 0), "1.16.1": (1, 16, 1)}
+TABLE = TESTS / "firmware" / "renode" / "images.toml"
 WORLDS = TABLE.parent / "worlds"
-MEASURED, BELIEVED = KNOWN = ("measured", "believed")
 FLAGS = (
     "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding -nostdlib "
     "-fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -DHOSTILE=1"
@@ -27,51 +24,29 @@ PAIR_FLAGS = (
     "-mcpu=cortex-m33+nofp -mfloat-abi=soft -mthumb -O2 -g -ffreestanding -nostdlib "
     "-Wall -Wextra -Werror"
 )
-#: The outcome of an image that a release cannot run.
-REFUSED = "(refused)"
 
 
 @dataclass(frozen=True)
-class Expected:
-    """An outcome, and how it is known: measured or believed."""
-
-    outcome: str
-    known: str
-
-
-@dataclass(frozen=True)
-class ReleaseImage:
-    """One image: what it shows, and its outcome on the simulator and on each release."""
+class RenodeImage:
+    """One image; tests/firmware/renode/images.toml explains the keys."""
 
     name: str
     shows: str
     simulator: str
-    renode: dict[str, Expected]  # by release
-    folder: str = "firmware/releases"  # below tests
-    after: str = ""  # the image that ran before, on the same machine
-    seconds: float = 2.0  # virtual, at most
+    renode: str
+    folder: str = "firmware/renode"
+    after: str = ""
+    seconds: float = 2.0
 
     @property
     def source(self) -> Path:
         """Its only source file."""
         return TESTS / self.folder / f"{self.name}.c"
 
-    def on(self, version: tuple[int, int, int]) -> Expected:
-        """What is expected of a release of Renode."""
-        return self.renode[next(name for name, since in RELEASES.items() if version >= since)]
-
-    def surprise(self, version: tuple[int, int, int], seen: str) -> str:
-        """What to report if ``seen`` is not what was believed; "" if it is as expected.
-
-        Raises :class:`AssertionError` if it is not what was measured.
-        """
-        expected = self.on(version)
-        if seen == expected.outcome:
-            return ""
-        text = f"{self.name}: {expected.known} {expected.outcome!r}, seen {seen!r}"
-        if expected.known == MEASURED:
-            raise AssertionError(text)
-        return text
+    @property
+    def differs(self) -> bool:
+        """Whether Renode's outcome is not the simulator's."""
+        return self.renode != self.simulator
 
     def build(self, compiler: str, folder: Path) -> Image:
         """The image, or both of a pair, with their ELFs in ``folder``."""
@@ -105,19 +80,9 @@ def pair(compiler: str, folder: Path, source: Path) -> Image:
     return combined.read(elf, [secure])
 
 
-def images() -> list[ReleaseImage]:
+def images() -> list[RenodeImage]:
     """All rows, in the order of the file."""
-    return [_image(name, row) for name, row in tomllib.loads(TABLE.read_text()).items()]
-
-
-def _image(name: str, row: dict[str, str]) -> ReleaseImage:
-    renode = {release: _expected(row.pop(release), row["simulator"]) for release in RELEASES}
-    return ReleaseImage(name, renode=renode, **row)  # type: ignore[arg-type]
-
-
-def _expected(text: str, simulator: str) -> Expected:
-    """``measured`` or ``believed``, and the outcome if it is not the simulator's."""
-    known, _, outcome = text.partition(" ")
-    if known not in KNOWN:
-        raise ValueError(f"{text!r} begins with none of {', '.join(KNOWN)}")
-    return Expected(outcome or simulator, known)
+    return [
+        RenodeImage(name, **{"renode": row["simulator"], **row})
+        for name, row in tomllib.loads(TABLE.read_text()).items()
+    ]

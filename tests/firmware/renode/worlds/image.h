@@ -1,6 +1,6 @@
 // The frame of the non-secure images: an image defines Behave().
-#ifndef TESTS_FIRMWARE_RELEASES_WORLDS_IMAGE_H_
-#define TESTS_FIRMWARE_RELEASES_WORLDS_IMAGE_H_
+#ifndef TESTS_FIRMWARE_RENODE_WORLDS_IMAGE_H_
+#define TESTS_FIRMWARE_RENODE_WORLDS_IMAGE_H_
 #include "worlds.h"
 
 void Behave(void);
@@ -31,4 +31,4 @@ __attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {
     (Vector)_stack_top, Reset,          [2 ... 7] = Fault,
     [14] = PendSv,      [15] = SysTick, [16 + IRQ_NONSECURE] = Irq,
 };
-#endif  // TESTS_FIRMWARE_RELEASES_WORLDS_IMAGE_H_
+#endif  // TESTS_FIRMWARE_RENODE_WORLDS_IMAGE_H_

@@ -1,4 +1,4 @@
-// VMAXNM with a NaN, VRINTA and VCVTA of a half: what Renode before 1.16.1 computes otherwise.
+// VMAXNM with a NaN, VRINTA and VCVTA of a half.
 #include "image.h"
 
 void Behave(void) {

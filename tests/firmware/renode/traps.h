@@ -1,6 +1,6 @@
 // Faults that are counted and stepped over: each faulting instruction is four bytes long.
-#ifndef TESTS_FIRMWARE_RELEASES_TRAPS_H_
-#define TESTS_FIRMWARE_RELEASES_TRAPS_H_
+#ifndef TESTS_FIRMWARE_RENODE_TRAPS_H_
+#define TESTS_FIRMWARE_RENODE_TRAPS_H_
 #include "image.h"
 
 volatile uint32_t traps, step;  // a bit for each step that trapped; the step that runs
@@ -25,4 +25,4 @@ __attribute__((unused)) static void Unprivileged(void) {
   __asm volatile("msr control, %0\n isb" ::"r"(1));
 }
 __attribute__((unused)) static void Privileged(void) { __asm volatile("svc 0" ::: "memory"); }
-#endif  // TESTS_FIRMWARE_RELEASES_TRAPS_H_
+#endif  // TESTS_FIRMWARE_RENODE_TRAPS_H_

@@ -1,6 +1,6 @@
 // What the secure frame and the non-secure images of this folder share.
-#ifndef TESTS_FIRMWARE_RELEASES_WORLDS_WORLDS_H_
-#define TESTS_FIRMWARE_RELEASES_WORLDS_WORLDS_H_
+#ifndef TESTS_FIRMWARE_RENODE_WORLDS_WORLDS_H_
+#define TESTS_FIRMWARE_RENODE_WORLDS_WORLDS_H_
 #include <stdint.h>
 
 #define REG(address) (*(volatile uint32_t *)(address))
@@ -15,4 +15,4 @@ void PrintWord(const char *name, uint32_t value);
 uint32_t SecureRegister(uint32_t address);
 uint32_t SecureTaken(void);
 void Done(void);
-#endif  // TESTS_FIRMWARE_RELEASES_WORLDS_WORLDS_H_
+#endif  // TESTS_FIRMWARE_RENODE_WORLDS_WORLDS_H_

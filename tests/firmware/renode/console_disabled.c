@@ -3,8 +3,9 @@
 
 void Behave(void) {
   REG(UARTE0 + 0x500) = 0;
-  REG(UARTE0 + 0x544) = 0x20000000;
-  REG(UARTE0 + 0x548) = 3;
+  static char text[] = "off\n";
+  REG(UARTE0 + 0x544) = (uint32_t)text;
+  REG(UARTE0 + 0x548) = 4;
   REG(UARTE0 + 0x120) = 0;
   REG(UARTE0 + 0x008) = 1;
   for (volatile uint32_t i = 0; i < 50000; i++) {

@@ -1,0 +1,4 @@
+// A load from a secure peripheral: SecureFault, AUVIOL.
+#include "image.h"
+
+void Behave(void) { PrintWord("enable", REG(0x50008500)); }
