@@ -158,6 +158,12 @@ _CONSOLE = TargetOption(
     'how the board hears its console: "uarte=UARTE1 txd=1 rxd=0 baud=1000000", or a board\'s name.',
     "as the chip's kit is wired", "--wiring", board_names,
 )  # fmt: skip
+_PERIPHERALS = TargetOption(
+    "peripherals",
+    "text",
+    "models for peripherals without one: SAADC=samples.npz,PWM0=mine.py:Pwm.",
+    words=_without_model,
+)
 
 _ROWS = (
     Target(
@@ -173,12 +179,7 @@ _ROWS = (
                 words=lambda: ("instructions", "branches"),
             ),
             _POWER_ON,
-            TargetOption(
-                "peripherals",
-                "text",
-                "models for peripherals without one: SAADC=samples.npz,PWM0=mine.py:Pwm.",
-                words=_without_model,
-            ),
+            _PERIPHERALS,
             _CONSOLE,
             _START,
         ),
@@ -199,6 +200,8 @@ _ROWS = (
                 variable="RENODE",
             ),
             _POWER_ON,
+            _CONSOLE,
+            _PERIPHERALS,  # which it refuses by name
             _START,
         ),
         pool="harness.targets.renode.server:RenodePool",

@@ -74,19 +74,19 @@ runMacro $reset
 '''
 
 
-def agent(chip: ChipTable, vectors: int, seed: int) -> str:
+def agent(chip: ChipTable, vectors: int, console: str, seed: int) -> str:
     """Return the constructor of the agent for an image whose vector table is at ``vectors``.
 
-    Registers that a reset leaves undefined have the pattern of ``seed``.
+    ``console`` is the UARTE that is heard. Registers that a reset leaves undefined have the pattern
+    of ``seed``.
 
     Renode executes one instruction per cycle, as the built-in simulator does.
     """
-    console = platforms.board_with(chip.key).console.uarte.lower()
     memories = tuple((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
     regions = (chip.spu_regions(name) for name in ("flash", "ram"))
     spu = (chip.peripheral("SPU").addresses[0], *regions, _peripherals(chip))
     facts = f"{chip.cpu_hz // 1_000_000}, {memories}, {chip.gpio.pins}, {spu}, {RESETS_IN_A_LOOP}"
-    return f"Agent({vectors:#x}, {_undefined_registers(seed)}, '{console}', {facts})"
+    return f"Agent({vectors:#x}, {_undefined_registers(seed)}, '{console.lower()}', {facts})"
 
 
 def _undefined_registers(seed: int) -> dict[int, int]:

@@ -223,12 +223,14 @@ class RenodeServer(Closing):
         self,
         image: Image,
         vectors: int,
+        console: str,
         *,
         non_secure: bool = False,
         power_on: int = DEFAULT_SEED,
     ) -> AgentLink:
         """Prepare a clean machine with ``image`` in its memories, until :meth:`release`.
 
+        ``vectors`` is the address of its vector table, ``console`` the UARTE that is heard;
         ``power_on`` is the seed of RAM and registers.
         """
         if self.busy:
@@ -241,7 +243,7 @@ class RenodeServer(Closing):
             client = self._clean(chip, non_secure=non_secure)
             with tempfile.TemporaryDirectory(prefix="image-", dir=self.folder) as folder:
                 client.call(machine.load(image, Path(folder), power_on))
-            client.call(machine.agent(chip, vectors, power_on))
+            client.call(machine.agent(chip, vectors, console, power_on))
         except TargetLost:
             self.lost()
             raise

@@ -27,6 +27,7 @@ from harness.targets.base import (
 from harness.targets.calls import Call, CallLog, SeesCall
 from harness.targets.faults import fault_of
 from harness.targets.registry import Ability
+from harness.targets.renode import scan
 from harness.targets.renode.client import AgentClient, RenodeMemory, RenodePins
 from harness.targets.renode.faults import SeenFault, SeenState, record_of
 from harness.targets.renode.server import RenodeServer
@@ -57,7 +58,8 @@ class RenodeSession(Session):
     """An image in a machine of Renode; see :class:`harness.targets.session.Session`.
 
     ``owns_server``: Renode ends with the session. ``power_on`` is the seed of the RAM's content.
-    ``anywhere``: the vector table need not be where the chip looks.
+    ``anywhere``: the vector table need not be where the chip looks. ``console`` is the UARTE that
+    is heard.
     """
 
     target = "renode"
@@ -70,6 +72,7 @@ class RenodeSession(Session):
         owns_server: bool,
         power_on: int = DEFAULT_SEED,
         anywhere: bool = False,
+        console: str = "UARTE0",
     ) -> None:
         self._image = image
         self._server = server
@@ -95,7 +98,11 @@ class RenodeSession(Session):
             loaded = loader.load(image, image.chip, anywhere=anywhere)
             self._notes += loaded.start.notes(non_secure=loaded.non_secure)
             link = server.machine(
-                image, loaded.vectors, non_secure=loaded.non_secure, power_on=power_on
+                image,
+                loaded.vectors,
+                console,
+                non_secure=loaded.non_secure,
+                power_on=power_on,
             )
             self._opened = True
             self.agent = AgentClient(link, server)
@@ -135,7 +142,7 @@ class RenodeSession(Session):
             lines = self.agent.call("send_warnings()")
             self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
             self._divided |= bool(self.agent.call("send_attribution()"))
-        notes = list(self._notes)
+        notes = [*self._notes, *scan.notes(self._image)]
         if self._divided:
             texts = (_NO_SPU, *self._server.warnings_of_worlds)
             notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
