@@ -1,7 +1,6 @@
 """JUnit files below a folder as one Markdown table, for a job's summary.
 
-``python job_summary.py TITLE FOLDER``. A broken file is a row that says so. What was believed and
-seen otherwise (properties of tests/integration/test_witness.py) is listed below it.
+``python job_summary.py TITLE FOLDER``. A broken file is a row that says so.
 """
 
 from __future__ import annotations
@@ -31,18 +30,10 @@ def failed(case: Tree.Element) -> bool:
     return case.find("failure") is not None or case.find("error") is not None
 
 
-def believed(case: Tree.Element) -> Iterator[str]:
-    """What a passed test saw otherwise than believed."""
-    for one in case.iter("property"):
-        if one.get("name") == "believed":
-            yield one.get("value", "")
-
-
 def summary(title: str, folder: Path) -> str:
     """The Markdown text."""
     lines = [f"## {title}", "", "| results | passed | failed | skipped |", "|---|---|---|---|"]
     names: list[str] = []
-    otherwise: list[str] = []
     results = list(rows(folder))
     for name, cases in results:
         bad = [case for case in cases if failed(case)]
@@ -51,15 +42,12 @@ def summary(title: str, folder: Path) -> str:
         counts = f"{passed} | {len(bad)} | {skipped}" if cases else "no result | |"
         lines.append(f"| {name} | {counts} |")
         names += [f"* {name}: {case.get('name', '?')}" for case in bad]
-        otherwise += [f"* {text}" for case in cases for text in believed(case)]
     if not results:
         lines.append("| none: no job wrote a result | | | |")
     if names:
         lines += ["", "Failed:", "", *names[:_FAILURES_SHOWN]]
     if len(names) > _FAILURES_SHOWN:
         lines.append(f"* and {len(names) - _FAILURES_SHOWN} more")
-    if otherwise:
-        lines += ["", "Believed, but seen otherwise:", "", *otherwise]
     return "\n".join(lines)
 
 

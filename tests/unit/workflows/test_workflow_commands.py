@@ -114,11 +114,3 @@ def test_the_summary_counts_what_the_reports_hold(tmp_path):
 
 def test_a_job_that_wrote_nothing_says_so(tmp_path):
     assert "none: no job wrote a result" in summary("x", tmp_path)
-
-
-def test_summary_lists_what_was_believed_and_seen_otherwise(tmp_path):
-    (tmp_path / "tests.xml").write_text(
-        '<testsuite><testcase name="a"><properties><property name="believed" value="x: 1, seen 2"/>'
-        '</properties></testcase><testcase name="b"/></testsuite>'
-    )
-    assert summary("x", tmp_path).endswith("Believed, but seen otherwise:\n\n* x: 1, seen 2")
