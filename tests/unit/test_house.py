@@ -165,7 +165,7 @@ def test_wheels_carry_every_file_that_is_not_a_module():
 
 
 #: Sent to Renode as text and run there: no module of this package, though its files are here.
-ELSEWHERE = {f"harness.targets.renode.{name}" for name in ("agent", "agent_link")}
+ELSEWHERE = {name for name in modules() if name.startswith("harness.targets.renode.agent.")}
 #: Methods that a peripheral has for tasks and registers, called as the product specification does.
 BY_SPECIFICATION = re.compile(r"(task|read|write)_\w+")
 

@@ -23,10 +23,11 @@ def test_a_case_on_another_target_has_the_options_that_this_one_takes():
     assert OWN.on("board").on("simulator") == OWN
 
 
-def test_models_of_peripherals_are_an_option_of_the_simulator():
+def test_models_of_peripherals_are_an_option_of_the_simulator_and_told_to_renode():
     case = Case("own", peripherals={"SAADC": "samples.npz"})
     assert case.target_options == {"peripherals": {"SAADC": "samples.npz"}}
-    assert case.on("renode").target_options == {}
+    assert case.on("renode").target_options == case.target_options  # which refuses them by name
+    assert case.on("board").target_options == {}
 
 
 def test_defaults_of_a_case():

@@ -97,7 +97,7 @@ def test_the_environment_stands_above_the_file_and_below_the_door(planned, monke
 def test_a_board_is_for_whichever_target_takes_it_and_is_told_if_replaced(planned):
     file = Path("hil.toml")
     file.write_text('[board]\nconsole = "txd=1 rxd=0"\n[[case]]\nname = "a"\nelf = "a.elf"\n')
-    assert planned(target="renode").cases[0].target_options == {}
+    assert planned(target="board").cases[0].target_options == {}
     assert planned().cases[0].target_options == {"console": "txd=1 rxd=0"}
     (note,) = planned(options={"console": "txd=2 rxd=3"}).notes
     assert note.endswith("replaces options.console = 'txd=1 rxd=0' of hil.toml, [board]")

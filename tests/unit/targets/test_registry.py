@@ -46,8 +46,8 @@ def test_each_option_has_the_targets_that_take_it() -> None:
     takers = {name: rows for name, (_, rows) in all_options().items()}
     assert takers == {
         "timing": ["simulator"], "power_on": ["simulator", "renode"], "renode": ["renode"],
-        "console": ["simulator", "virtual-board"],
-        "start": ["simulator", "renode"], "peripherals": ["simulator"],
+        "console": ["simulator", "renode", "virtual-board"],
+        "start": ["simulator", "renode"], "peripherals": ["simulator", "renode"],
         "board": ["board"], "lab": ["board"], "wait": ["board"],
         "runner": ["board"],
     }  # fmt: skip

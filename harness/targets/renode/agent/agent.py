@@ -37,7 +37,7 @@ class Agent(object):
         self.cpu = self.core.cpu
         self.state = MachineState(self.machine, self.core, vectors, registers, pins)
         uart = self.machine["sysbus." + console]
-        self.console = Console(self.machine, uart, self.now, lambda: self.stop("match"))
+        self.console = AgentConsole(self.machine, uart, self.now, lambda: self.stop("match"))
         self.calls = Calls(self.core, self.now)
         self.rest = Rest(self.machine, self.core, self.console, memories)
         self.cpu.VectorTableOffset = System.UInt32(vectors)

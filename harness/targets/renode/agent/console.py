@@ -12,7 +12,7 @@ LOOK_AGAIN = System.UInt64(20)  # us after which the receive buffer is checked a
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
 
-class Console(object):
+class AgentConsole(object):
     """Sends the output of ``uart`` line by line; calls ``matched`` when it matches the pattern."""
 
     def __init__(self, machine, uart, now, matched):
