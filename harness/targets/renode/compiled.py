@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from harness.base import paths
+from harness.base.files import is_file
 
 #: Files beside the program whose change makes another Renode of it.
 _PARTS = ("Infrastructure.dll", "Renode.dll", "renode.dll")
@@ -30,7 +31,7 @@ def compiled_models(program: Path) -> Path | None:
 def _identity(program: Path) -> str:
     """Names a build of Renode: its place, and size and time of its parts."""
     parts = [program, *(program.with_name(name) for name in _PARTS)]
-    seen = [(one.stat().st_size, one.stat().st_mtime_ns) for one in parts if one.is_file()]
+    seen = [(one.stat().st_size, one.stat().st_mtime_ns) for one in parts if is_file(one)]
     return hashlib.sha256(f"{program} {seen}".encode()).hexdigest()[:16]
 
 
