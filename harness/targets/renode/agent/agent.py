@@ -11,6 +11,7 @@ from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4  # slices without output after which the length of a slice doubles
+STANDS = 1000  # ns without an instruction after which the core rests; a slice may be shorter than one
 LONGEST_NAP = 100000000000  # ns, for a core that sleeps until a timer's limit
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode stacks on PSP
 
@@ -32,6 +33,7 @@ class Agent(object):
         self.driven = set()  # pins whose level the model has
         self.debug_output, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
         self.size, self.silent = SLICE, 0
+        self.stood = 0  # ns for which the core has executed nothing
         self.asleep = False  # the core slept in the last slice, and no timer reached its limit
         self.core = Core(self.machine, memories[1], spu)
         self.cpu = self.core.cpu
@@ -240,6 +242,7 @@ class Agent(object):
         self.run_for(nanoseconds)
         self.log.running = False
         moved = int(self.cpu.ExecutedInstructions) != before
+        self.stood = 0 if moved else self.stood + nanoseconds
         if self.resets != resets:
             # The core counts from zero after a reset.
             self.earlier += max(before, self.before_reset)
@@ -262,8 +265,8 @@ class Agent(object):
                 self.size, self.silent = min(2 * self.size, LONGEST_SLICE), 0
 
     def rests(self, moved):
-        """True if the core has executed nothing, or branches to itself."""
-        return not moved or self.rest.branches()
+        """True if the core has executed nothing for a while, or branches to itself."""
+        return self.stood >= STANDS or (moved and self.rest.branches())
 
     def reset(self):
         self.resume()  # before the reset, since a resumed core would read its vectors
