@@ -180,7 +180,7 @@ class Agent(object):
         reason = "time"
         end = self.ticks() + budget
         self.stopped = ""
-        self.asleep = False  # the core may have been woken since the last run
+        self.asleep, self.stood = False, 0  # the core may have been woken since the last run
         self.resume()
         while self.ticks() < end:
             if target and self.executed() >= target:
@@ -212,11 +212,11 @@ class Agent(object):
 
     def step(self, target):
         """Length of the next slice in ns; it ends just before ``target`` instructions."""
+        if self.asleep:
+            return max(1 if target else self.size, min(self.next_limit(), LONGEST_NAP))
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
-        if self.asleep:
-            return max(self.size, min(self.next_limit(), LONGEST_NAP))
         return self.size
 
     def next_limit(self):
@@ -255,7 +255,7 @@ class Agent(object):
             elif nanoseconds < limit and self.rests(moved) and self.rest.for_good():
                 self.stopped = "idle"
         busy = moved or self.resets != resets or self.console.incoming or self.stopped
-        self.asleep = not busy and nanoseconds < limit
+        self.asleep = self.stood >= STANDS and not busy and nanoseconds < limit
         if self.console.printed.Count != printed:
             self.size, self.silent = SLICE, 0
             self.console.flush()  # also for a prompt, which has no line end
