@@ -218,6 +218,15 @@ def test_a_core_that_sleeps_is_left_alone_until_its_timer_and_woken_in_time(open
     assert session.counters.wall_seconds < 20
 
 
+def test_a_count_that_a_sleeping_core_does_not_reach_takes_no_time(opened):
+    session = opened("sleeps")
+    session.run(None, session.deadline(1))
+    before = session.counters.instructions
+    assert session.run(Executed(5), session.deadline(50, guard=20)) is Stop.DEADLINE
+    assert session.run(Executed(20), session.deadline(100, guard=20)) is Stop.CONDITION
+    assert session.counters.instructions == before + 20
+
+
 # -- resets ---------------------------------------------------------------------------------------
 
 
@@ -253,6 +262,16 @@ def test_masks_and_regions_do_not_outlive_their_case(opened, server):
     session = opened("sleeps")
     assert session.run(ConsoleMatch(b"up"), session.deadline(200)) is Stop.CONDITION
     assert server.machines == machines
+
+
+def test_a_symbol_is_reached_once_each_time(opened):
+    session, stops = opened("recursion"), []
+    for name in ("Reset", *["Watched"] * 6):
+        stop = session.run(SymbolReached(name), session.deadline(1))
+        stops.append((stop, session.registers["r0"] if name == "Watched" else None))
+    reached = [(Stop.CONDITION, argument) for argument in (None, 3, 2, 1, 0, 0)]
+    assert stops[:-1] == reached
+    assert stops[-1][0] is Stop.IDLE
 
 
 # -- calls ----------------------------------------------------------------------------------------
