@@ -68,7 +68,7 @@ def fault_handlers(image: Image) -> list[int]:
     found: set[int] = set()
     for part in (image, image.alone, *image.beside):
         with contextlib.suppress(BadElf):  # an image without a vector table, such as data
-            table = image.read(vectors.find(part, anywhere=True).address + 4 * HARD_FAULT, 20)
+            table = part.read(vectors.find(part, anywhere=True).address + 4 * HARD_FAULT, 20)
             words = struct.unpack("<5I", table) if table else ()
             found |= {word & ~1 for word in words} - {0}
     return sorted(found)

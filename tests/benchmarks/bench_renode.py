@@ -16,13 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from framed_images import FramedImage
-
 from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, open_target
 from harness.targets.renode import RenodeServer
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from framed_images import FramedImage  # noqa: E402
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
 
@@ -79,8 +80,8 @@ def cases(count: int) -> None:
         running = statistics.mean(own[one] for one in others)
         print(
             f"{count} cases, processor time: first {whole[0]:.1f} s, a further one {further:.3f} s,"
-            f" of which the image runs {running:.3f} s; {megabytes(server)} MB; {server.starts} start,"
-            f" {server.machines} machine, {len(seen)} result; load {os.getloadavg()[0]:.1f}"
+            f" of which the image runs {running:.3f} s; {megabytes(server)} MB; {server.starts}"
+            f" start, {server.machines} machine, {len(seen)} result; load {os.getloadavg()[0]:.1f}"
         )
 
 

@@ -1,464 +1,134 @@
-"""A Renode in this process: the real agent of the harness over a machine that follows a script.
+"""The other end of the link to Renode: it answers each request with the lines of a table.
 
-The parts of .NET and Renode that the agent uses are fakes with state, in two releases:
-:data:`R1_16` behaves as 1.16.1, :data:`R1_17` as 1.17.0. The agent's own files are run, not
-imitated.
+The link, the server and the session are the real ones. Lines are those that the agent sends inside
+Renode; HANGS and DIES stand for none.
 """
 
 from __future__ import annotations
 
-import builtins
+import ast
 import os
-import re
 import struct
 import threading
-import time
-from bisect import insort
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-from fake_core import (
-    LR,
-    OTHER_SP,
-    PC,
-    SP,
-    XPSR,
-    Backend,
-    Core,
-    Event,
-    Level,
-    Nvic,
-    Regions,
-    Release,
-    Storage,
-    Uart,
-    Words,
-)
+from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.elf import Image
 from harness.targets.renode.link import AgentLink, pipes
-from harness.targets.renode.server import AGENT, RenodeServer
+from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.session import RenodeSession
 
-NSACR = 0xE000ED8C
-ANSWER = (0x0, 0x2, 0x4, 0x5, 0xE)  # the top digits of addresses at which something is
-STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
-PAGE = 0x10000
-HALT = 0x40  # where the images of these tests have their fault handlers
+HANGS, DIES = "hangs", "dies"
+#: The lines of an answer, or what gives them for the arguments of the call.
+Answer = Sequence[str] | Callable[..., Iterable[str]]
+MAIN = 0x40  # of image()
 
 
-def tiny_image(folder: Path) -> Image:
-    """An ELF of one segment at 0: a vector table with a stack and five handlers at 0x41."""
-    data = struct.pack("<16I", 0x20001000, *[HALT | 1] * 15) + bytes.fromhex("fee7")
-    header = b"\x7fELF" + bytes((1, 1, 1)) + bytes(9)
-    header += struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, 0x41, 52, 0, 0x05000200, 52, 32, 1, 40, 0, 0)
-    segment = struct.pack("<8I", 1, 84, 0, 0, len(data), len(data), 5, 4)
+def refused(text: str) -> list[str]:
+    """The answer to a request that fails in Renode."""
+    return ["failed " + text.encode().hex().upper()]
+
+
+def ran(
+    *lines: str, time: int, executed: int = 0, resets: int = 0, handler: int = 0, stop: str = "time"
+) -> list[str]:
+    """What the agent sends of a run until ``time`` (ns), which ``stop`` ended."""
+    counters = (f"time {time}", f"executed {executed}", f"resets {resets}", f"handler {handler}")
+    return [*lines, *counters, f"stop {stop}"]
+
+
+def image(
+    folder: Path,
+    table: Sequence[int] = (0x20001000, *[MAIN | 1] * 15),
+    function: str = "main",
+) -> Image:
+    """An image of a vector table at 0, and of a function, which branches to itself."""
+    code = struct.pack(f"<{len(table)}I", *table) + bytes.fromhex("fee7")
     path = folder / "image.elf"
-    path.write_bytes(header + segment + data)
+    path.write_bytes(write_elf(
+        [MadeSection(".text", 0, code, load=0, executable=True)],
+        [MadeSymbol(function, MAIN | 1, 2, "func")], entry=MAIN | 1,
+    ))  # fmt: skip
     return Image.from_elf(path)
 
 
-R1_16 = Release((1, 16, 1), (), lockup_is_a_state=False)
-R1_17 = Release(
-    (1, 17, 0), ("TimestampType.Virtual",), lockup_is_a_state=True, nsacr_at_first=0xCFF
-)
-
-
-class NoAnswer(Exception):
-    """A .NET exception of an access that nothing answers."""
-
-
-class Died(BaseException):
-    """Renode's process ends: its pipes close."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """The core takes a fault: the registers at its handler's first instruction, and the frame."""
-
-    exception: int
-    link: int
-    frame: tuple[int, ...]
-    on_psp: bool
-    status: tuple[int, ...] = (0, 0, 0, 0)  # CFSR, HFSR, MMFAR, BFAR
-    stack: int = 0x20001000  # MSP
-    handler: int = HALT
-
-
-@dataclass(frozen=True)
-class Warns:
-    """Renode logs ``message`` of ``source``."""
-
-    level: int
-    message: str
-    source: str | None = "sysbus"
-
-
-@dataclass(frozen=True)
-class Locks:
-    """A fault that cannot be taken."""
-
-
-@dataclass(frozen=True)
-class Aborts:
-    """The core would execute where there is no memory; its slice ends only if it is halted."""
-
-    pc: int
-    lr: int
-
-
-@dataclass(frozen=True)
-class Resets:
-    """The firmware resets itself."""
-
-
-#: Events in order: virtual time in ns, and what happens then; bytes are printed.
-Script = list[tuple[int, object]]
-
-
-class Port:
-    """``sysbus.p0``: NRF52840_GPIO as far as the agent uses it; pin 2 is an output that is high."""
-
-    def __init__(self) -> None:
-        self.Pins = [
-            SimpleNamespace(
-                Direction="Input", InputValue=False, OutputValue=False, PullMode="PullUp"
-            )
-            for _ in range(32)
-        ]
-        self.Pins[2].Direction, self.Pins[2].OutputValue = "Output", True
-        self.told: list[tuple[int, bool]] = []  # levels from outside
-
-    def WriteDoubleWord(self, offset: int, value: int) -> None:  # noqa: N802
-        """PIN_CNF: the level of a pull stays until that of the other one comes."""
-        assert 0x200 <= offset < 0x280
-        pull = value >> 2 & 3
-        if pull:
-            self.Pins[(offset - 0x200) // 4].InputValue = pull == 3
-        self.Pins[(offset - 0x200) // 4].PullMode = ("Disabled", "PullDown", "?", "PullUp")[pull]
-
-    def OnGPIO(self, number: int, value: bool) -> None:  # noqa: N802
-        self.told.append((number, value))
-        self.Pins[number].InputValue = value
-
-
-class Button:
-    """A button of the board, whose level the port learns when it changes."""
-
-    def __init__(self, pressed: bool = False) -> None:
-        self.Pressed = pressed
-        self.changes: list[str] = []
-
-    def Press(self) -> None:  # noqa: N802
-        self.Pressed = True
-        self.changes.append("pressed")
-
-    def Release(self) -> None:  # noqa: N802
-        self.Pressed = False
-        self.changes.append("released")
-
-
-class Machine:
-    """``monitor.Machine``: a sparse memory, and a core that follows a script."""
-
-    def __init__(self, renode: FakeRenode) -> None:
-        self.renode, self.release = renode, renode.release
-        self.pages: dict[int, bytearray] = {}
-        self.now = 0
-        self.sleeps = self.throws = False
-        self.cpu, self.uart = Core(self.release), Uart()
-        self.MachineReset = Event()
-        self.SystemBus = self.ClockSource = self
-        self.pending: Script = []
-        self.slices: list[int] = []  # how long each run was, in ns
-        self.quanta: list[int] = []  # the quantum of each run, in ns
-        self.accesses: list[tuple[int, int | None]] = []  # words: address, and what was written
-        self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": "dwt"}
-        self.parts["sysbus.p0"] = Port()
-        self.nvic = self.parts["sysbus.nvic"] = Nvic(self.release)
-        self.mpu = Regions(0xE000ED90, 8, 0xE000ED98, 16)
-        self.mpu_ns = Regions(0xE002ED90, 8, 0xE002ED98, 16)
-        self.sau = Regions(0xE000EDD4, 0, 0xE000EDD8, 8)
-        if renode.trustzone:
-            self.cpu.TrustZoneEnabled = True
-        self.units = [self.mpu, self.mpu_ns, self.sau][: 3 if renode.trustzone else 1]
-        self.put(NSACR, struct.pack("<I", self.release.nsacr_at_first))
-        self.memories = {
-            "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
-            "Button": [],
-        }
-        self.GetPeripheralsOfType = {
-            name: lambda n=name: self.memories[n] for name in self.memories
-        }
-
-    def __getitem__(self, name: str) -> Any:
-        return self.parts[name]
-
-    def at(self, address: int, size: int) -> bytes:
-        return b"".join(bytes(page[part]) for page, part, _ in self._pages(address, size))
-
-    def put(self, address: int, data: bytes) -> None:
-        for page, part, taken in self._pages(address, len(data)):
-            page[part] = data[taken]
-
-    def _pages(self, address: int, size: int) -> Iterator[tuple[bytearray, slice, slice]]:
-        """The pages of an area, the part of each, and the part of the area's bytes."""
-        at = address
-        while at < address + size:
-            base = at - at % PAGE
-            end = min(base + PAGE, address + size)
-            page = self.pages.setdefault(base, bytearray(PAGE))
-            yield page, slice(at - base, end - base), slice(at - address, end - address)
-            at = end
-
-    def ReadBytes(self, address: int, count: int) -> bytes:  # noqa: N802
-        return self.at(address, count)
-
-    def WriteBytes(self, data: bytes, address: int) -> None:  # noqa: N802
-        self.put(address, bytes(data))
-
-    def ReadDoubleWord(self, address: int, core: Core) -> int:  # noqa: N802
-        self.accesses.append((address, None))
-        if self.throws and address >> 28 not in ANSWER:
-            raise NoAnswer(hex(address))
-        for unit in self.units:
-            if unit.covers(address):
-                return unit.read(address)
-        return int.from_bytes(self.at(address, 4), "little")
-
-    def WriteDoubleWord(self, address: int, value: int, core: Core) -> None:  # noqa: N802
-        self.accesses.append((address, value))
-        (unit,) = [one for one in self.units if one.covers(address)] or [None]
-        if unit is not None:
-            unit.write(address, value)
-        else:
-            self.put(address, struct.pack("<I", value))
-
-    def GetAllClockEntries(self) -> list[SimpleNamespace]:  # noqa: N802
-        runs = not self.sleeps or self.renode.wakes_at > self.now
-        timer = SimpleNamespace(Enabled=runs, Owner="rtc1")
-        return [timer, SimpleNamespace(Enabled=True, Owner="dwt")]
-
-    @property
-    def NearestLimitIn(self) -> SimpleNamespace:  # noqa: N802
-        wrap = (1 << 32) * 1000 // 64  # of the DWT's counter
-        limits = [one - self.now for one in (self.renode.wakes_at,) if one > self.now]
-        return SimpleNamespace(Ticks=min([*limits, wrap]))
-
-    def ScheduleAction(self, delay: int, action: Callable[..., None]) -> None:  # noqa: N802
-        insort(self.pending, (self.now + delay, action), key=itemgetter(0))
-
-    def Reset(self) -> None:  # noqa: N802
-        self.cpu.executed, self.cpu.locked = 0, False
-        self.sleeps = False
-        for base in [one for one in self.pages if one >= 0xE0000000]:
-            del self.pages[base]
-        self.MachineReset.fire(self)
-        self.pending = [(self.now + when, event) for when, event in self.renode.script]
-
-    def run_for(self, nanoseconds: int) -> None:
-        """Time goes on to the end even if the core is halted, as in Renode."""
-        self.renode.before_run()
-        self.slices.append(nanoseconds)
-        self.quanta.append(self.renode.Quantum)
-        end = self.now + nanoseconds
-        while self.pending and self.pending[0][0] <= end and not self.cpu.halted:
-            moment, event = self.pending.pop(0)
-            self.compute(moment)
-            self.act(event)
-        if self.renode.idles_at and end >= self.renode.idles_at > self.now:
-            self.compute(self.renode.idles_at)
-            self.sleeps = True
-        if self.sleeps and end > self.renode.wakes_at >= self.now:
-            self.compute(self.renode.wakes_at)
-            self.sleeps = not self.renode.wakes_at
-        self.compute(end)
-        for address, data in self.renode.left.items():
-            self.put(address, data)
-
-    def compute(self, moment: int) -> None:
-        if moment <= self.now:
-            return
-        awake = not (self.cpu.halted or self.sleeps)
-        if awake and not (self.cpu.locked and self.release.lockup_is_a_state):
-            self.cpu.executed += (moment - self.now) * 64 / 1000
-            if not self.cpu.locked:  # before 1.17 it raises the same fault again and again
-                self.cpu.values[PC] += 2
-        self.now = moment
-
-    def act(self, event: object) -> None:
-        match event:
-            case bytes():
-                for byte in event:
-                    self.uart.CharReceived.fire(byte)
-            case Fault():
-                self.take(event)
-            case Warns():
-                self.renode.log(Level(event.level), event.message, event.source)
-            case Locks():
-                self.cpu.locked = True
-            case Resets():
-                self.Reset()
-            case Aborts():
-                self.cpu.values.update({PC: event.pc, LR: event.lr})
-                text = f"CPU abort [PC=0x{event.pc:X}]: Trying to execute code outside RAM or ROM."
-                self.renode.log(Level(3), text, "cpu")
-                if not self.cpu.halted:
-                    self.renode.hang()
-            case _:
-                event(self.now)  # type: ignore[operator]
-
-    def take(self, fault: Fault) -> None:
-        stacks = {SP: fault.stack, OTHER_SP: 0x20002000}
-        self.put(stacks[OTHER_SP if fault.on_psp else SP], struct.pack("<8I", *fault.frame))
-        for address, word in zip(STATUS, fault.status, strict=True):
-            self.put(address, struct.pack("<I", word))
-        self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: fault.handler})
-        for hook in list(self.cpu.hooks.get(fault.handler, ())):
-            hook(self.cpu, fault.handler)
-
-
-@dataclass
 class FakeRenode:
-    """Set by a test before a session, and inspected after it."""
+    """Answers the calls that ``answers`` names, and every other request with nothing.
 
-    release: Release = R1_17
-    script: Script = field(default_factory=list)
-    left: dict[int, bytes] = field(default_factory=dict)  # memory after a run
-    trustzone: bool = False  # of the core
-    idles_at: int = 0
-    wakes_at: int = 0  # by a timer
-    Quantum: int = 1_000_000  # of the master time source, in ns
-    refuses: str = ""  # the start of a command that fails
-    dies: bool = False  # at the next run
-    dies_at_a_command: bool = False
-    hangs: bool = False  # at the next run
-    agent_files: tuple[Path, ...] = AGENT
+    ``run``, unless it is answered otherwise, lets the time pass that it is given.
+    """
 
-    def __post_init__(self) -> None:
-        self.machine = Machine(self)
-        self.commands: list[str] = []
-        self.backends: dict[str, Any] = {}
-        self.starts = self.clears = 0
-        self.released = threading.Event()
+    def __init__(self, **answers: Answer) -> None:
+        self.answers: dict[str, Answer] = {"run": self._run, "Agent": self._restart, **answers}
+        self.refuses = self.dies_at = ""  # beginnings of commands
+        self.commands: list[str] = []  # of the Monitor
+        self.calls: list[str] = []  # of the agent
+        self.starts = 0
+        self._now = 0  # ns
 
     def connect(self) -> AgentLink:
-        """Start it: the agent serves in a thread of its own."""
+        """A process, which runs until the harness closes its end of the link."""
         self.starts += 1
         link, theirs = pipes()
-        scope = {"monitor": self, "__builtins__": {**vars(builtins), "__import__": self.imports}}
-        for path in self.agent_files:
-            exec(compile(path.read_text(), str(path), "exec"), scope)
-        self.scope = scope
-        threading.Thread(target=self.serve, args=theirs, daemon=True).start()
-        link.ready(10)
+        threading.Thread(target=self._serve, args=theirs, daemon=True).start()
         return link
 
-    def serve(self, requests: int, answers: int) -> None:
-        try:
-            self.scope["serve"](requests, answers)
-        except (Died, BrokenPipeError):
-            pass
-        finally:
-            os.close(requests)
-            os.close(answers)
+    def session(self, image: Image, **options: int) -> RenodeSession:
+        """A session on a Renode of its own."""
+        server = RenodeServer(connect=self.connect)
+        return RenodeSession(image, server, owns_server=True, **options)
 
-    @property
-    def agent(self) -> Any:
-        return self.scope["hil"]["agent"]
+    def called(self, name: str) -> list[str]:
+        """The calls of one method of the agent."""
+        return [call for call in self.calls if call.startswith(name + "(")]
 
-    def before_run(self) -> None:
-        if self.hangs:
-            self.hang()
-        if self.dies:
-            raise Died
+    def _serve(self, requests: int, answers: int) -> None:
+        with (
+            suppress(BrokenPipeError),
+            os.fdopen(requests, "rb") as asked,
+            os.fdopen(answers, "wb", buffering=0) as out,
+        ):
+            for request in asked:
+                for line in self._answer(*request.decode().rstrip("\n").split(" ", 1)):
+                    if line == DIES:
+                        return
+                    if line == HANGS:
+                        break
+                    out.write(line.encode() + b"\n")
+                    if line.startswith("failed "):
+                        break
+                else:
+                    out.write(b"done\n")
 
-    def hang(self) -> None:
-        self.released.wait(30)
-        raise Died
+    def _answer(self, kind: str, text: str) -> Iterable[str]:
+        if kind == "monitor":
+            self.commands.append(text)
+            if self.dies_at and text.startswith(self.dies_at):
+                return [DIES]
+            if self.refuses and text.startswith(self.refuses):
+                return refused("Error E39: Exception was thrown during construction\n")
+            return ["said "]
+        return (line for call in ast.parse(text).body for line in self._carried_out(call))
 
-    def log(self, level: Level, message: str, source: str | None) -> None:
-        """Every backend gets what one of them wants, and Renode's own wants Info."""
-        entry = SimpleNamespace(Type=level, Message=message, ObjectName=source)
-        wanted = [Level(1), *(backend.level for backend in self.backends.values())]
-        for backend in self.backends.values():
-            if any(not level < lowest for lowest in wanted):
-                backend.Log(entry, *self.release.log_arguments)
+    def _carried_out(self, statement: ast.stmt) -> Iterable[str]:
+        """The answer to a call: ``hil['agent'].run(1, 2, 3)``, ``save_initial_state()``."""
+        assert isinstance(statement, ast.Expr)
+        assert isinstance(statement.value, ast.Call)
+        called = statement.value
+        self.calls.append(ast.unparse(called).removeprefix("hil['agent']."))
+        name = ast.unparse(called.func).rpartition(".")[2]
+        answer = self.answers.get(name, ())
+        if callable(answer):
+            return answer(*map(ast.literal_eval, called.args))
+        return answer
 
-    # -- Renode's Monitor ---------------------------------------------------------------------
+    def _restart(self, *_: object) -> list[str]:
+        self._now = 0
+        return []
 
-    Interaction: Any = None
-
-    @property
-    def Machine(self) -> Machine:  # noqa: N802
-        return self.machine
-
-    def Parse(self, command: str, words: Words) -> bool:  # noqa: N802
-        self.commands.append(command)
-        if self.dies_at_a_command:
-            raise Died
-        if command == "Clear":
-            self.clears += 1
-        if command.endswith("ThrowException"):
-            self.machine.throws = True
-        if command.startswith("mach create"):
-            self.machine = Machine(self)
-            self.machine.pending = list(self.script)
-        if match := re.match(r"sysbus LoadBinary @((?:\\ |\S)+) (0x[0-9a-f]+)", command):
-            path = Path(match[1].replace("\\ ", " "))
-            self.machine.put(int(match[2], 16), path.read_bytes())
-        if command.startswith("boom"):
-            words.error = "No such command or device: boom\n"
-        if self.refuses and command.startswith(self.refuses):
-            words.error = "Error E39: Exception was thrown during construction\n"
-            return True  # understood, but failed
-        return not words.error
-
-    # -- what the agent imports ---------------------------------------------------------------
-
-    def imports(self, name: str, *rest: Any) -> Any:
-        if name != "System" and not name.startswith("Antmicro"):
-            return builtins.__import__(name, *rest)
-        return self.dotnet() if name == "System" else self.renode()
-
-    def renode(self) -> SimpleNamespace:
-        emulation = SimpleNamespace(MasterTimeSource=self, RunFor=self.run_for)
-        instance = SimpleNamespace(CurrentEmulation=emulation)
-        levels = {
-            name: Level(number) for number, name in enumerate(("Debug", "Info", "Warning", "Error"))
-        }
-        return SimpleNamespace(
-            EmulationManager=SimpleNamespace(Instance=instance),
-            LoggerBackend=Backend,
-            LogLevel=SimpleNamespace(**levels),
-            Logger=SimpleNamespace(AddBackend=self.add_backend),
-            TimeInterval=SimpleNamespace(FromTicks=int, FromMicroseconds=lambda us: us * 1000),
-            CommandInteractionEater=Words,
-            RegisterValue=SimpleNamespace(Create=lambda value, bits: value & (1 << bits) - 1),
-            ArrayMemory="ArrayMemory",
-            Button="Button",
-        )
-
-    def run_for(self, nanoseconds: int) -> None:
-        self.machine.run_for(nanoseconds)
-
-    @property
-    def ElapsedVirtualTime(self) -> SimpleNamespace:  # noqa: N802
-        return SimpleNamespace(Ticks=self.machine.now)
-
-    def add_backend(self, backend: Any, name: str, overwrite: bool) -> None:
-        self.backends[name] = backend
-
-    def dotnet(self) -> SimpleNamespace:
-        from dotnet import system
-
-        return system(time.monotonic)
-
-
-def opened(renode: FakeRenode, image: Image) -> RenodeSession:
-    """A session on ``renode``, which ends with it."""
-    return RenodeSession(image, RenodeServer(connect=renode.connect), owns_server=True)
+    def _run(self, budget: int, wall: int, target: int) -> list[str]:
+        self._now += budget
+        return ran(time=self._now, executed=self._now * 64 // 1000)

@@ -225,14 +225,20 @@ def record_of(
     )
     if state is None or not state.attribution:
         return record
-    code = image.read(record.pc, 4) or b""
     target = target_of(
         record,
         image.chip,
         lambda address, block: state.is_secure(image.chip, address, block),
-        is_write=bool(code) and is_store(code),
+        is_write=is_store(_code(image, record.pc)),
     )
     return replace(record, target=target)
+
+
+def _code(image: Image, address: int) -> bytes:
+    """The instruction at ``address``, of this image or one beside it; zeros if there is none."""
+    parts = (image, *image.beside)
+    found = (part.read(address, size) for size in (4, 2) for part in parts)
+    return next(filter(None, found), bytes(4))
 
 
 def _registers(seen: SeenFault, image: Image, state: SeenState | None) -> tuple[int, ...]:
@@ -242,7 +248,7 @@ def _registers(seen: SeenFault, image: Image, state: SeenState | None) -> tuple[
     """
     *general, sp, lr, pc, xpsr = seen.registers
     if seen.cause == _INVSTATE_RAISED or seen.new_sfsr & _JUMPS:
-        target = _branch_target(image.read(pc, 4) or bytes(4), seen.registers, state)
+        target = _branch_target(_code(image, pc), seen.registers, state)
         if target is not None:
             pc = target & ~1
             xpsr &= ~_THUMB if seen.cause == _INVSTATE_RAISED else -1

@@ -25,7 +25,7 @@ class AgentLink:
     """Sends requests to one Renode and reads their answers, one after another.
 
     ``requests`` and ``answers`` are file descriptors, which :meth:`close` closes. Every request has
-    a wall-clock limit. :class:`TargetLost` is raised if Renode does not answer in time or has
+    a wall-clock limit: its own, or ``timeout``, which is longer on a machine that others use. :class:`TargetLost` is raised if Renode does not answer in time or has
     ended, :class:`MonitorError` if it refuses the request.
     """
 
@@ -38,7 +38,7 @@ class AgentLink:
 
     def ready(self, timeout: float) -> None:
         """Wait until Renode has started."""
-        self._answer("its start", timeout, None)
+        self._answer("its start", _at_this_load(timeout), None)
 
     def command(self, text: str, *, timeout: float = 0.0) -> str:
         """Carry out one command of Renode's Monitor and return its output."""
@@ -67,7 +67,7 @@ class AgentLink:
                 data = data[os.write(self._requests, data) :]
         except OSError as error:
             raise TargetLost("lost the connection to Renode: it has ended") from error
-        return self._answer(request[:60], timeout or self.timeout, take)
+        return self._answer(request[:60], timeout or _at_this_load(self.timeout), take)
 
     def _answer(
         self, request: str, timeout: float, take: Callable[[str], None] | None
@@ -107,6 +107,14 @@ class AgentLink:
             self._closed = True
             os.close(self._requests)
             os.close(self._answers)
+
+
+def _at_this_load(seconds: float) -> float:
+    """The wall time within which a program has had ``seconds`` of a processor, as it is used now.
+
+    The load average takes a minute to rise, so the time is tripled.
+    """
+    return seconds * max(3.0, 3.0 * os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _first_line(text: str) -> str:

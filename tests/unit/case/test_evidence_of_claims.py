@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fake_renode
 import pytest
 from device import lines
 from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
@@ -95,9 +96,7 @@ def test_inferences_write_only_what_the_allocator_has_given_out():
 
 @pytest.fixture
 def image(tmp_path) -> Image:
-    from fake_renode import tiny_image
-
-    return tiny_image(tmp_path)
+    return fake_renode.image(tmp_path)
 
 
 @pytest.mark.parametrize(

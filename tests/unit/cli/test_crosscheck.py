@@ -1,4 +1,4 @@
-"""``tflm-hil run X --target simulator,renode``: the real simulator beside a fake Renode."""
+"""``tflm-hil run X --target simulator,renode``: the real simulator beside a scripted Renode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import needs
 import pytest
-from fake_renode import FakeRenode
+from fake_renode import FakeRenode, ran
 
 from harness.build.standalone import build_standalone
 from harness.case import Case
@@ -20,6 +20,7 @@ from harness.targets.renode import RenodeServer, server
 
 END = rb"~HIL \d+ end [^\n]*\n"
 OUTPUT = b" output inference=3 "
+RAM = 0x20000000
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +29,35 @@ def image() -> Path:
     return build_standalone("hello_world", "exact").elf
 
 
+class Twin:
+    """A Renode that prints what the simulator has printed, and then has the same RAM."""
+
+    def __init__(self, image: Path) -> None:
+        with open_target("simulator", Image.from_elf(image)) as session:
+            session.run(ConsoleMatch(END), session.deadline(10))
+            self.printed = [(int(one.time * 1e9), one.data) for one in session.console]
+            self.ram = bytearray(session.memory.read(RAM, 0x4000))
+        self._now = 0
+        self.renode = FakeRenode(run=self._run, send_bytes=self._bytes)
+
+    def _run(self, budget: int, wall: int, target: int) -> list[str]:
+        if self._now:
+            self._now += budget
+            return ran(time=self._now)
+        self._now = self.printed[-1][0]
+        lines = [f"console {at} {data.hex()}" for at, data in self.printed]
+        return ran(*lines, time=self._now, stop="match")
+
+    def _bytes(self, address: int, size: int) -> list[str]:
+        return [self.ram[address - RAM :][:size].hex()]
+
+
 @pytest.fixture
-def twin(image, monkeypatch):
-    """A fake Renode that prints and remembers what the simulator does with ``image``."""
-    fake = FakeRenode()
-    monkeypatch.setattr(server, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
-    firmware = Image.from_elf(image)
-    with open_target("simulator", firmware) as session:
-        session.run(ConsoleMatch(END), session.deadline(10))
-        fake.script = [(int(c.time * 1e9), c.data) for c in session.console]
-        fake.left = {0x20000000: session.memory.read(0x20000000, 0x4000)}
-    yield fake
-    fake.released.set()
+def twin(image: Path, monkeypatch: pytest.MonkeyPatch) -> Twin:
+    one = Twin(image)
+    connected = lambda _: RenodeServer(connect=one.renode.connect)  # noqa: E731
+    monkeypatch.setattr(server, "RenodeServer", connected)
+    return one
 
 
 def run(image: Path, output: Path, capsys, *options: str) -> tuple[int, str]:
@@ -57,7 +75,7 @@ def test_two_targets_that_show_the_same_are_equal(twin, image, tmp_path, capsys)
 
 
 def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
-    twin.script = [(when, data.replace(OUTPUT, OUTPUT + b"x=1 ")) for when, data in twin.script]
+    twin.printed = [(at, data.replace(OUTPUT, OUTPUT + b"x=1 ")) for at, data in twin.printed]
     code, out = run(image, tmp_path, capsys)
     assert code == 1
     assert "simulator and renode differ: output record 3: " in out
@@ -66,7 +84,7 @@ def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, t
 def test_a_byte_of_ram_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
     firmware = Image.from_elf(image)
     arena = next(s for s in firmware.symbols if "tensor_arena" in s.name)
-    twin.left[arena.address + 0x20] = b"\xa5"
+    twin.ram[arena.address + 0x20 - RAM] = 0xA5
     code, out = run(image, tmp_path, capsys)
     assert code == 1
     assert "differ: (anonymous namespace)::tensor_arena+0x20: 0x" in out

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import fake_renode
 import needs
 import pytest
 import renode_program
-from fake_renode import FakeRenode, opened, tiny_image
+from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import Unsupported
 from harness.debug import gdb, renode
 from harness.debug.replay import Breakpoint
+from harness.elf import Image
+from harness.elf.combined import compose
 from harness.targets.renode import find
 from harness.targets.renode.server import GDB_PORT, RenodeProcess
 
-MS = 1_000_000
 HANDLERS = [0x40, 0x44]
 
 
@@ -106,6 +109,28 @@ def test_commands_run_up_to_the_place(place, commands):
     assert renode.first_commands(place, HANDLERS, "renode") == commands
 
 
+def image_at(folder: Path, at: int, stack: int = 0x20001000) -> Image:
+    """An image with a vector table at ``at``, whose faults share a handler but for UsageFault."""
+    handler, usage = at + 0x40 | 1, at + 0x50 | 1
+    table = struct.pack("<16I", stack, *[handler] * 5, usage, *[handler] * 9)
+    path = folder / f"at{at:x}.elf"
+    path.write_bytes(write_elf(
+        [MadeSection(".text", at, table.ljust(0x60, b"\0"), load=at, executable=True)],
+        [MadeSymbol("handler", handler, 2, "func")],
+    ))  # fmt: skip
+    return Image.from_elf(path)
+
+
+@pytest.mark.parametrize(
+    ("stack", "handlers"),
+    [(0x20002000, [0x40, 0x50, 0x8040, 0x8050]), (0, [0x40, 0x50])],
+    ids=["both boot", "data beside an image"],
+)
+def test_faults_halt_in_the_handlers_of_every_vector_table(tmp_path, stack, handlers):
+    pair = compose([image_at(tmp_path, 0), image_at(tmp_path, 0x8000, stack)])
+    assert renode.fault_handlers(pair) == handlers
+
+
 @pytest.mark.parametrize("place", [Breakpoint("hang", "hang"), Breakpoint("fault-5", "fault", 5)])
 def test_places_of_a_run_that_can_be_repeated_are_refused(place):
     with pytest.raises(Unsupported, match=f"stop at {place.text}"):
@@ -130,27 +155,6 @@ def test_description_has_no_stack_pointer_that_renode_has_wrong(tmp_path, some_g
     assert "msp" not in done.stdout
 
 
-# -- the machine ------------------------------------------------------------------------------
-
-
-def test_agent_leaves_the_machine_to_gdb_and_hears_its_console(tmp_path):
-    fake = FakeRenode()
-    fake.script = [(MS, b"hel"), (2 * MS, b"lo\n")]
-    with opened(fake, tiny_image(tmp_path)) as session:
-        session.serve_gdb(GDB_PORT)
-        assert fake.commands[-1] == f"machine StartGdbServer {GDB_PORT}"
-        assert not any(fake.machine.cpu.hooks.values())
-        fake.machine.run_for(MS)  # by gdb
-        assert session.debug_console() == b"hel"
-        fake.machine.run_for(MS)
-        assert (session.debug_console(), session.debug_console()) == (b"lo\n", b"")
-        fake.machine.Reset()  # `monitor machine Reset`
-        assert fake.machine.accesses, "the rest is reset, too"
-        assert session.debug_console() == b""
-    assert session._server.machines == 1
-    fake.released.set()
-
-
 # -- the command ------------------------------------------------------------------------------
 
 
@@ -165,7 +169,7 @@ def debug(program, image, *words):
 def test_command_starts_gdb_on_renode_and_shows_the_console(network, program, some_gdb, tmp_path):
     batch = tmp_path / "commands"
     batch.write_text("print/x $pc\nprint/x $r3\nprint/x $xpsr\n")
-    done = debug(program, tiny_image(tmp_path), "--gdb", some_gdb, "--batch", str(batch))
+    done = debug(program, fake_renode.image(tmp_path), "--gdb", some_gdb, "--batch", str(batch))
     assert done.returncode == 0, done.stderr
     assert [one.partition(" = ")[2] for one in done.stdout.splitlines() if " = 0x" in one] == [
         "0x100", "0x1003", "0x1000000",
@@ -174,6 +178,6 @@ def test_command_starts_gdb_on_renode_and_shows_the_console(network, program, so
 
 
 def test_command_refuses_a_place_before_it_starts_renode(tmp_path, some_gdb):
-    done = debug("/nowhere", tiny_image(tmp_path), "--gdb", some_gdb, "--at", "hang")
+    done = debug("/nowhere", fake_renode.image(tmp_path), "--gdb", some_gdb, "--at", "hang")
     assert done.returncode == 2
     assert "stop at hang" in done.stderr

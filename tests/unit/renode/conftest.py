@@ -1,13 +1,13 @@
-"""Fakes of Renode: one in this process, and programs that start as Renode does."""
+"""The other end of Renode's link, and programs that start as Renode does."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
+import fake_renode
 import pytest
-from fake_renode import R1_17, FakeRenode, Release, tiny_image
+from fake_renode import FakeRenode
 from renode_archive import cache  # noqa: F401
 
 from harness.elf import Image
@@ -32,31 +32,15 @@ time.sleep(600)
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeRenode]:
-    """Renode 1.17 in this process."""
-    renode = FakeRenode()
-    yield renode
-    renode.released.set()
-
-
-@pytest.fixture
-def release() -> Release:
-    """1.17.0; a module that overrides it runs its tests on others."""
-    return R1_17
-
-
-@pytest.fixture
-def renode(release: Release) -> Iterator[FakeRenode]:
-    """A Renode of ``release`` in this process."""
-    one = FakeRenode(release)
-    yield one
-    one.released.set()
+def fake() -> FakeRenode:
+    """The other end of the link."""
+    return FakeRenode()
 
 
 @pytest.fixture
 def firmware(tmp_path: Path) -> Image:
     """An image of a vector table and one instruction."""
-    return tiny_image(tmp_path)
+    return fake_renode.image(tmp_path)
 
 
 @pytest.fixture

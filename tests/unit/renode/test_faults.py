@@ -1,188 +1,320 @@
-"""The core's words become faults with names, places and addresses."""
+"""What the agent sees of the core becomes the fault that the chip takes."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.core_state import MSP, PSP
 from harness.elf import Image
-from harness.targets.base import Fault
-from harness.targets.renode.faults import DECODERS
+from harness.elf.combined import compose
+from harness.simulator.faults import FaultRecord
+from harness.targets.renode.faults import SeenFault, SeenState, record_of
 
-CALLER, CALLEE = 0x101, 0x200
-THREAD = 0xFFFFFFFD
-#: Every status bit: its name, in CFSR, its number (Armv8-M ARM, DDI0553).
-CFSR = {
-    "IACCVIOL": 0, "DACCVIOL": 1, "MUNSTKERR": 3, "MSTKERR": 4, "MLSPERR": 5, "MMARVALID": 7,
-    "IBUSERR": 8, "PRECISERR": 9, "IMPRECISERR": 10, "UNSTKERR": 11, "STKERR": 12, "LSPERR": 13,
-    "BFARVALID": 15, "UNDEFINSTR": 16, "INVSTATE": 17, "INVPC": 18, "NOCP": 19, "STKOF": 20,
-    "UNALIGNED": 24, "DIVBYZERO": 25,
+#: Instructions, in the order of their places from 0x100 on.
+CODE = {
+    "udf": "00de", "bx r3": "1847", "blx r3": "9847", "bx lr": "7047", "pop {pc}": "00bd",
+    "pop {r1, pc} wide": "bde80280", "ldr": "1b68", "str": "1960", "svc": "00df",
 }  # fmt: skip
-HFSR = {"VECTTBL": 1, "FORCED": 30, "DEBUGEVT": 31}
+PLACES = {name: 0x100 + 16 * number for number, name in enumerate(CODE)}
+SP, OTHER, LR, THUMB = 0x2000FFF0, 0x20008000, 0x10D, 1 << 24
+#: The second region of flash, the upper half of RAM and UARTE1 are non-secure.
+ATTRIBUTION = ",".join(("10" + "1" * 30, "1" * 16 + "0" * 16, "1" * 9 + "0" + "1" * 57))
 
 
-@pytest.fixture
-def image(tmp_path) -> Image:
-    path = tmp_path / "made.elf"
+def made(path: Path, address: int, text: bytes) -> Image:
+    """An image of one function."""
     path.write_bytes(write_elf(
-        [MadeSection(".text", 0x100, bytes(0x200), load=0x100, executable=True)],
-        [MadeSymbol("caller", CALLER, 0x100, "func"), MadeSymbol("callee", CALLEE | 1, 16, "func")],
+        [MadeSection(".text", address, text, load=address, executable=True)],
+        [MadeSymbol("code", address | 1, len(text), "func")],
     ))  # fmt: skip
     return Image.from_elf(path)
 
 
-def taken(image: Image, number: int = 6, link: int = THREAD, *, cfsr: int = 0, hfsr: int = 0,
-          mmfar: int = 0, bfar: int = 0, sfsr: int = 0, sfar: int = 0,
-          cfsr_ns: int = 0, mmfar_ns: int = 0,
-          lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
-    """A fault at a handler's first instruction."""
-    frame = (0x10, 0x11, 0x12, 0x13, 0x1C, lr, pc, 0x6100_0000)
-    return DECODERS["fault"](
-        (number, link, cfsr, hfsr, mmfar, bfar, sfsr, sfar, cfsr_ns, mmfar_ns, *frame), image
-    )
+@pytest.fixture
+def image(tmp_path: Path) -> Image:
+    text = b"".join(bytes.fromhex(code).ljust(16, b"\xbf") for code in CODE.values())
+    return made(tmp_path / "made.elf", 0x100, text)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the agent tells of a fault, by name instead of by place.
+
+    ``taken``, ``cause`` and ``entered`` are numbers of exceptions and of Renode's causes; ``at`` is
+    an instruction of CODE or an address. ``stack`` are the words at and below SP, the lowest first.
+    """
+
+    taken: int
+    cause: int = 0
+    entered: int = 0
+    at: str | int = "udf"
+    cfsr: int = 0
+    hfsr: int = 0
+    sfsr: int = 0
+    cfsr_ns: int = 0
+    mmfar: int = 0
+    bfar: int = 0
+    sfar: int = 0
+    mmfar_ns: int = 0
+    before: tuple[int, int, int, int] = (0, 0, 0, 0)  # CFSR, HFSR, SFSR, CFSR_NS
+    r3: int = 0
+    lr: int = LR
+    handler: int = 0  # that executes
+    control: int = 0
+    process: bool = False
+    secure: bool = True
+    below: int = 0  # the word below SP
+    divided: bool = False
+
+    @property
+    def context(self) -> list[int]:
+        """Registers, CONTROL, whether SP is PSP, the other stack pointer, the state."""
+        pc = PLACES[self.at] if isinstance(self.at, str) else self.at
+        registers = [*range(3), self.r3, *range(4, 13), SP, self.lr, pc, THUMB | self.handler]
+        return [*registers, self.control, int(self.process), OTHER, int(self.secure)]
+
+    def state(self, image: Image) -> SeenState:
+        """Its ``state`` line, with the words around SP as RAM."""
+        context = ",".join(f"{word:x}" for word in self.context)
+        spu = ATTRIBUTION if self.divided else "-"
+        ram = bytes(SP - 4 - 0x20000000) + self.below.to_bytes(4, "little") + bytes(16)
+        return SeenState.from_text(f"{context} {spu} 0 0 - {ram.hex()}", image.chip)
+
+    def record(self, image: Image) -> FaultRecord:
+        """The record of its ``fault`` line."""
+        status = (self.cfsr, self.hfsr, self.sfsr, self.cfsr_ns)
+        addresses = (self.mmfar, self.bfar, self.sfar, self.mmfar_ns)
+        words = [self.taken, self.cause, self.entered, *self.before, *status, *addresses]
+        return record_of(
+            SeenFault.from_words([*words, *self.context]), self.state(image), image,
+            executed=7, seconds=0.5, divided=self.divided,
+        )  # fmt: skip
+
+
+#: Bits of CFSR, and FORCED of HFSR.
+IACCVIOL, DACCVIOL, MSTKERR, MLSPERR = 0x1, 0x82, 0x10, 0x20
+PRECISERR, UNSTKERR, STKERR, LSPERR = 0x8200, 0x800, 0x1000, 0x2000
+UNDEFINSTR, INVSTATE, INVPC, NOCP, DIVBYZERO = 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 25
+FORCED = 1 << 30
+#: name: (what is told, the exception taken, the fault before escalation, the named status bits)
+KINDS = {
+    "undefined": (Told(6, 1, cfsr=UNDEFINSTR), "UsageFault", "UsageFault", "UNDEFINSTR"),
+    "no coprocessor": (Told(6, 17, cfsr=NOCP), "UsageFault", "UsageFault", "NOCP"),
+    "division": (Told(6, 20, cfsr=DIVBYZERO), "UsageFault", "UsageFault", "DIVBYZERO"),
+    "null call": (Told(6, 18, at="blx r3", cfsr=INVSTATE), "UsageFault", "UsageFault", "INVSTATE"),
+    "load": (Told(5, 21, at="ldr", cfsr=PRECISERR), "BusFault", "BusFault", "PRECISERR, BFARVALID"),
+    "mpu, load": (Told(4, 4, cfsr=DACCVIOL), "MemManage", "MemManage", "DACCVIOL, MMARVALID"),
+    "mpu, fetch": (Told(4, 3, cfsr=IACCVIOL), "MemManage", "MemManage", "IACCVIOL"),
+    "breakpoint": (Told(12, 7), "HardFault", "HardFault", "DEBUGEVT"),
+    "breakpoint in a handler": (Told(3, 7, handler=14, hfsr=FORCED), "HardFault", "HardFault",
+                                "DEBUGEVT"),
+    "disabled": (Told(3, 1, cfsr=UNDEFINSTR, hfsr=FORCED), "HardFault", "UsageFault", "UNDEFINSTR"),
+    "disabled bus fault": (Told(3, 21, cfsr=PRECISERR, hfsr=FORCED), "HardFault", "BusFault",
+                           "PRECISERR, BFARVALID"),
+    "svc while masked": (Told(3, 2, at="svc", hfsr=FORCED), "HardFault", "SVCall", ""),
+    "locked up": (Told(0, 1, cfsr=UNDEFINSTR), "Lockup", "UsageFault", "UNDEFINSTR"),
+    "in a hard fault": (Told(0, 1, handler=3, cfsr=UNDEFINSTR, before=(UNDEFINSTR, FORCED, 0, 0)),
+                        "Lockup", "UsageFault", "UNDEFINSTR"),
+    "the second of a kind": (Told(6, 1, cfsr=UNDEFINSTR | NOCP, before=(NOCP, 0, 0, 0)),
+                             "UsageFault", "UsageFault", "UNDEFINSTR"),
+    "frame of an interrupt": (Told(5, 0, 43, cfsr=STKERR), "BusFault", "BusFault", "STKERR"),
+    "frame of a fault": (Told(5, 0, 6, cfsr=UNDEFINSTR | STKERR, before=(UNDEFINSTR, 0, 0, 0)),
+                         "BusFault", "BusFault", "STKERR"),
+    "frame in a guard": (Told(4, 0, 43, cfsr=MSTKERR, process=True), "MemManage", "MemManage",
+                         "MSTKERR"),
+    "frame while masked": (Told(3, 0, 43, cfsr=STKERR, hfsr=FORCED), "HardFault", "BusFault",
+                           "STKERR"),
+    "vector": (Told(3, 0, 43, hfsr=2), "HardFault", "HardFault", "VECTTBL"),
+    "frame on return": (Told(5, cfsr=UNSTKERR, handler=43), "BusFault", "BusFault", "UNSTKERR"),
+    "return": (Told(6, cfsr=INVPC, handler=43), "UsageFault", "UsageFault", "INVPC"),
+    "floats nowhere": (Told(5, cfsr=LSPERR, handler=11), "BusFault", "BusFault", "LSPERR"),
+    "floats in a guard": (Told(4, cfsr=MLSPERR, handler=11), "MemManage", "MemManage", "MLSPERR"),
+    "abort where nothing is": (Told(5, 0xFE, at=0x30000000, cfsr=0x8200), "BusFault", "BusFault",
+                               "IBUSERR"),
+    "abort in a device": (Told(4, 0xFF, at=0x50008000), "MemManage", "MemManage", "IACCVIOL"),
+    "abort, escalated": (Told(3, 0xFE, at=0x30000000), "HardFault", "BusFault", "IBUSERR"),
+    "secure RAM read": (Told(7, 19, at="ldr", sfsr=0x48, secure=False), "SecureFault",
+                        "SecureFault", "AUVIOL, SFARVALID"),
+    "no gateway": (Told(7, 19, at="blx r3", sfsr=0x41, secure=False), "SecureFault",
+                   "SecureFault", "INVEP"),
+    "secure frame": (Told(7, 0, sfsr=0x2, handler=43), "SecureFault", "SecureFault", "INVIS"),
+    "non-secure": (Told(6, 1, cfsr_ns=UNDEFINSTR, secure=False), "UsageFault", "UsageFault",
+                   "UNDEFINSTR"),
+    "non-secure, disabled": (Told(3, 1, cfsr_ns=UNDEFINSTR, hfsr=FORCED, secure=False),
+                             "HardFault", "UsageFault", "UNDEFINSTR"),
+    "non-secure guard": (Told(4, 0, 43, cfsr_ns=MSTKERR, secure=False), "MemManage", "MemManage",
+                         "MSTKERR"),
+    "no bit at all": (Told(6, 0), "UsageFault", "UsageFault", ""),
+    "an unknown cause": (Told(5, 99, cfsr=PRECISERR), "BusFault", "BusFault",
+                         "PRECISERR, BFARVALID"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_fault_has_its_kind_its_cause_and_its_reason(image, name):
+    told, kind, cause, reason = KINDS[name]
+    record = told.record(image)
+    assert (record.kind, record.cause, record.reason) == (kind, cause, reason)
 
 
 @pytest.mark.parametrize(
-    ("number", "kind"),
-    [(3, "HardFault"), (4, "MemManage"), (5, "BusFault"), (6, "UsageFault"), (7, "SecureFault"),
-     (12, "exception 12")],
-)  # fmt: skip
-def test_a_fault_is_named_by_its_exceptions_number(image: Image, number: int, kind: str) -> None:
-    assert taken(image, number).kind == kind
-
-
-@pytest.mark.parametrize(("name", "bit"), CFSR.items())
-def test_each_bit_of_cfsr_is_a_reason(image: Image, name: str, bit: int) -> None:
-    assert taken(image, cfsr=1 << bit).reason == name
-
-
-@pytest.mark.parametrize(("name", "bit"), HFSR.items())
-def test_each_bit_of_hfsr_is_a_reason(image: Image, name: str, bit: int) -> None:
-    assert taken(image, hfsr=1 << bit).reason == name
-
-
-def test_several_reasons_are_listed_in_order(image: Image) -> None:
-    assert taken(image, cfsr=0x82, hfsr=1 << 30).reason == "DACCVIOL, MMARVALID, FORCED"
-    assert taken(image).reason == "no status bit"
-
-
-@pytest.mark.parametrize(
-    ("cfsr", "address"),
-    [(0, None), (1, None), (1 << 7, 0x111), (1 << 15, 0x222), (1 << 7 | 1 << 15, 0x111)],
-)
-def test_fault_address_is_reported_if_its_register_is_valid(
-    image: Image, cfsr: int, address: int | None
-) -> None:
-    assert taken(image, cfsr=cfsr, mmfar=0x111, bfar=0x222).address == address
-
-
-def test_fault_report_has_place_caller_and_stacked_registers(image: Image) -> None:
-    fault = taken(image, cfsr=1 << 16)
-    assert (fault.pc, fault.lr, fault.where) == (CALLEE, CALLER, "callee")
-    assert fault.report.splitlines() == [
-        "UsageFault: UNDEFINSTR",
-        "  at callee",
-        "  called from caller",
-        "  r0=0x00000010 r1=0x00000011 r2=0x00000012 r3=0x00000013 r12=0x0000001c "
-        "lr=0x00000101 pc=0x00000200 xpsr=0x61000000",
-    ]
-
-
-def test_null_call_is_located_by_its_caller(image: Image) -> None:
-    for lr in (CALLER, CALLER + 2):
-        assert taken(image, pc=0, lr=lr).where == str(image.locate(lr))
-
-
-@pytest.mark.parametrize(
-    ("link", "told"),
-    [(0xFFFFFFFD, ""), (0xFFFFFFBC, ""), (0xFFFFFFBD, "non-secure"), (0xFFFFFFFC, "secure")],
-)
-def test_a_place_is_not_shown_where_the_handler_is_of_the_other_world(
-    image: Image, link: int, told: str
-) -> None:
-    """EXC_RETURN.S is the world of the frame's stack, ES the handler's."""
-    where = taken(image, link=link).where
-    place = f"a place in the {told} image that Renode does not show"
-    assert where == (place if told else "callee")
-
-
-@pytest.mark.parametrize(
-    ("status", "cause"),
+    ("told", "pc", "origin", "in_thumb"),
     [
-        ({"cfsr": 1 << 16}, "UsageFault"),
-        ({"cfsr": 1 << 9}, "BusFault"),
-        ({"cfsr": 1 << 1}, "MemManage"),
-        ({"cfsr_ns": 1 << 1}, "MemManage"),
-        ({"sfsr": 1 << 3}, "SecureFault"),
+        (Told(6, 1, cfsr=UNDEFINSTR), PLACES["udf"], (), True),
+        (Told(6, 18, at="bx r3", r3=0x2000), 0x2000, (PLACES["bx r3"],), False),
+        (Told(6, 18, at="blx r3"), 0, (PLACES["blx r3"],), False),
+        (Told(6, 18, at="bx lr", lr=0x3000), 0x3000, (PLACES["bx lr"],), False),
+        (Told(6, 18, at="pop {pc}", below=0x4000), 0x4000, (PLACES["pop {pc}"],), False),
+        (Told(6, 18, at="pop {r1, pc} wide", below=0x4000), 0x4000,
+         (PLACES["pop {r1, pc} wide"],), False),
+        (Told(6, 18, at="ldr"), PLACES["ldr"], (), True),
+        (Told(6, 18, at=0x3000_0000), 0x3000_0000, (), True),
+        (Told(7, 19, at="blx r3", r3=0x101, sfsr=0x41), 0x100, (PLACES["blx r3"],), True),
+        (Told(7, 19, at=0x2000, sfsr=0x41), 0x2000, (LR - 3,), True),
+        (Told(6, at=0xFFFFFFF1, cfsr=INVPC, handler=43), 0xFFFFFFF0, (), True),
+    ],
+    ids=["none", "BX", "BLX", "BX LR", "POP", "POP wide", "no branch", "no code", "gateway, BLX",
+         "gateway, behind it", "an exception return"],
+)  # fmt: skip
+def test_a_branch_that_leaves_thumb_state_or_the_world_has_its_target(
+    image, told, pc, origin, in_thumb
+):
+    record = told.record(image)
+    assert (record.pc, record.blocks) == (pc, origin)
+    assert bool(record.registers[16] & THUMB) is in_thumb
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        (Told(4, 4, cfsr=DACCVIOL, mmfar=0x111, bfar=0x222), 0x111),
+        (Told(5, 21, cfsr=PRECISERR, mmfar=0x111, bfar=0x222), 0x222),
+        (Told(5, 21, cfsr=PRECISERR | DACCVIOL, before=(DACCVIOL, 0, 0, 0), mmfar=1, bfar=2), 2),
+        (Told(3, 21, cfsr=PRECISERR, hfsr=FORCED, bfar=0x222), 0x222),
+        (Told(7, 19, sfsr=0x48, sfar=0x333, secure=False), 0x333),
+        (Told(7, 19, sfsr=0x41, sfar=0x333, secure=False), None),
+        (Told(4, 4, cfsr_ns=DACCVIOL, mmfar=0x111, mmfar_ns=0x444, secure=False), 0x444),
+        (Told(6, 1, cfsr=UNDEFINSTR, mmfar=0x111), None),
+        (Told(5, 0, 43, cfsr=STKERR, bfar=0x222), None),
+        (Told(4, 3, cfsr=IACCVIOL, mmfar=0x111), None),
     ],
 )
-def test_forced_hardfault_names_its_cause_as_on_the_simulator(image, status, cause) -> None:
-    first, *_ = taken(image, 3, hfsr=1 << 30, **status).report.splitlines()
-    assert first.startswith("HardFault: ")
-    assert first.endswith(f", FORCED (escalated from {cause})")
-
-
-@pytest.mark.parametrize(("number", "hfsr"), [(3, 1 << 1), (6, 1 << 30), (3, 0)])
-def test_fault_that_was_not_forced_has_no_other_cause(image, number: int, hfsr: int) -> None:
-    assert "escalated" not in taken(image, number, cfsr=1 << 16, hfsr=hfsr).report
-
-
-def test_svc_that_became_a_hardfault_has_no_status_bit(image: Image) -> None:
-    assert taken(image, 3, hfsr=1 << 30).report.startswith("HardFault: FORCED\n")
-
-
-def test_lockup_is_located_where_the_core_stands(image: Image) -> None:
-    fault = DECODERS["lockup"]((CALLEE | 1, CALLER, 1 << 17, *[0] * 7), image)
-    assert (fault.kind, fault.reason, fault.where) == ("Lockup", "INVSTATE", "callee")
-    silent = DECODERS["lockup"]((CALLEE, CALLER, *[0] * 8), image)
-    assert silent.reason == "a fault that could not be taken"
-    assert silent.report.splitlines()[1:] == ["  at callee", "  called from caller"]
+def test_the_address_is_that_of_the_refused_access_if_a_register_has_it(image, told, address):
+    assert told.record(image).address == address
 
 
 @pytest.mark.parametrize(
-    ("pc", "lr", "where"),
-    [(CALLEE, CALLER, "callee"), (0x8001, CALLER, "caller"), (0x8001, 0x9001, "0x00008000")],
+    ("told", "sp", "stack", "exception"),
+    [
+        (Told(6, 1, cfsr=UNDEFINSTR), SP, MSP, 0),
+        (Told(6, 1, cfsr=UNDEFINSTR, process=True), SP, PSP, 0),
+        (Told(6, 1, cfsr=UNDEFINSTR, handler=14), SP, MSP, 14),
+        (Told(5, 0, 43, cfsr=STKERR), SP - 0x20, MSP, 43),
+        (Told(5, 0, 43, cfsr=STKERR, control=4), SP - 0x68, MSP, 43),
+        (Told(4, 0, 43, cfsr=MSTKERR, process=True), OTHER, MSP, 43),
+    ],
+    ids=["main", "process", "a handler", "main, late", "with floats, late", "process, late"],
 )
-def test_core_outside_all_functions_is_located_by_its_caller(
-    image: Image, pc: int, lr: int, where: str
-) -> None:
-    fault = DECODERS["abort"]((pc, lr, *[0] * 8), image)
-    assert fault.where == where
-    assert (fault.kind, fault.pc, fault.lr) == ("BusFault", pc, lr)
+def test_the_stack_is_that_of_the_core_when_it_takes_the_fault(image, told, sp, stack, exception):
+    record = told.record(image)
+    assert (record.sp, record.stack) == (sp, stack)
+    assert record.registers[16] & 0x1FF == exception
 
 
-def test_branch_outside_memory_is_a_bus_fault(image: Image) -> None:
-    fault = DECODERS["abort"]((0x3000_0001, CALLER, *[0] * 8), image)
-    assert fault.reason == "IBUSERR, branch to 0x30000000"
-    assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
+def test_state_behind_a_frame_that_was_refused_has_both_stack_pointers_moved(image):
+    record = Told(4, 0, 43, cfsr=MSTKERR, process=True).record(image)
+    assert record.state is not None
+    assert record.state.stacks == {(False, MSP): OTHER, (False, PSP): SP - 0x20}
+    assert record.state.threads == {False: MSP}
+    assert record.state.registers == record.registers
 
 
-def test_a_stack_that_left_ram_is_a_bus_fault(image: Image) -> None:
-    fault = DECODERS["overflow"]((CALLEE, CALLER, *[0] * 8, 0x1FFF_FFF8), image)
-    assert (fault.kind, fault.where) == ("BusFault", "callee")
-    assert fault.reason == "STKERR, the stack pointer 0x1ffffff8 is outside RAM"
-    assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
+@pytest.mark.parametrize(
+    ("told", "cfsr", "hfsr"),
+    [
+        (Told(6, 1, cfsr=UNDEFINSTR), UNDEFINSTR, 0),
+        (Told(6, 1, cfsr=DACCVIOL, cfsr_ns=UNDEFINSTR, secure=False), UNDEFINSTR, 0),
+        (Told(5, 21, cfsr=PRECISERR, cfsr_ns=PRECISERR, secure=False), PRECISERR, 0),
+        (Told(5, 0xFE, at=0x30000000, cfsr=PRECISERR), 0x100, 0),
+        (Told(4, 0xFF, at=0x50000000, before=(NOCP, 0, 0, 0)), NOCP | 1, 0),
+        (Told(12, 7), 0, 1 << 31),
+        (Told(3, 1, cfsr=UNDEFINSTR, hfsr=FORCED), UNDEFINSTR, FORCED),
+    ],
+    ids=["secure", "non-secure", "a bus fault has no bank", "abort", "abort behind another",
+         "breakpoint", "forced"],
+)  # fmt: skip
+def test_status_registers_are_as_the_chip_has_them(image, told, cfsr, hfsr):
+    record = told.record(image)
+    assert (record.cfsr, record.hfsr) == (cfsr, hfsr)
 
 
-@pytest.mark.parametrize(("bit", "name"), list(enumerate(
-    ("INVEP", "INVIS", "INVER", "AUVIOL", "INVTRAN", "LSPERR", "SFARVALID", "LSERR")
-)))  # fmt: skip
-def test_each_bit_of_sfsr_is_a_reason(image: Image, bit: int, name: str) -> None:
-    assert taken(image, 7, sfsr=1 << bit).reason == name
+@pytest.mark.parametrize(
+    ("told", "world", "target"),
+    [
+        (Told(5, 21, at="ldr", cfsr=PRECISERR, bfar=0x30000000), "secure",
+         "read of non-secure address"),
+        (Told(7, 19, at="ldr", sfsr=0x48, sfar=0x20000100, secure=False), "non-secure",
+         "read of secure RAM"),
+        (Told(7, 19, at="str", sfsr=0x48, sfar=0x100, secure=False), "non-secure",
+         "write to secure flash"),
+        (Told(5, 21, at="str", cfsr=PRECISERR, bfar=0x20030000), "secure",
+         "write to non-secure RAM"),
+        (Told(7, 19, at="ldr", sfsr=0x48, sfar=0x50008000, secure=False), "non-secure",
+         "read of secure UARTE0"),
+        (Told(7, 19, at="blx r3", r3=0x101, sfsr=0x41, secure=False), "non-secure",
+         "secure flash"),
+        (Told(7, 19, at="bx r3", r3=0x8001, sfsr=0x10), "secure", "non-secure flash"),
+        (Told(6, 1, cfsr=UNDEFINSTR), "secure", ""),
+    ],
+)  # fmt: skip
+def test_between_two_worlds_the_access_is_told(image, told, world, target):
+    record = replace(told, divided=True).record(image)
+    assert (record.world, record.target) == (world, target)
 
 
-def test_a_secure_faults_address_and_a_non_secure_cause_are_told(image: Image) -> None:
-    assert taken(image, 7, sfsr=0x48, sfar=0x2000_0000).address == 0x2000_0000
-    fault = taken(image, 4, cfsr_ns=0x82, mmfar_ns=0x111)
-    assert (fault.reason, fault.address) == ("DACCVIOL, MMARVALID", 0x111)
+@pytest.mark.parametrize(
+    ("code", "told", "target"),
+    [
+        ("1960", Told(5, 21, at=0x8100, cfsr=PRECISERR, bfar=0x100), "write to secure flash"),
+        ("1847", Told(7, 19, at=0x8100, r3=0x101, sfsr=0x41, secure=False), "secure flash"),
+    ],
+    ids=["STR", "BX, the last instruction"],
+)
+def test_code_of_an_image_beside_is_read_too(image, tmp_path, code, told, target):
+    pair = compose([image, made(tmp_path / "beside.elf", 0x8100, bytes.fromhex(code))])
+    assert replace(told, divided=True).record(pair).target == target
 
 
-@pytest.mark.parametrize("pc", [0x4000_0001, 0x5FFF_FFFF, 0xA000_0001, 0xF000_0001])
-def test_branch_to_an_execute_never_area_is_a_memory_fault(image: Image, pc: int) -> None:
-    fault = DECODERS["abort"]((pc, CALLER, *[0] * 8), image)
-    assert fault.kind == "MemManage"
-    assert fault.reason == f"IACCVIOL, branch to 0x{pc & ~1:08x}"
+def test_with_one_world_no_world_is_named(image):
+    record = Told(5, 21, at="ldr", cfsr=PRECISERR, bfar=0x30000000).record(image)
+    assert (record.world, record.target) == ("", "")
 
 
-def test_branch_to_external_ram_that_is_not_there_is_a_bus_fault(image: Image) -> None:
-    assert DECODERS["abort"]((0x6000_0001, CALLER, *[0] * 8), image).kind == "BusFault"
+def test_a_fault_without_the_state_before_it_is_told_all_the_same(image):
+    words = [6, 18, 0, *[0] * 4, INVSTATE, *[0] * 7, *Told(6, at="pop {pc}").context]
+    record = record_of(
+        SeenFault.from_words(words), None, image, executed=7, seconds=0.5, divided=False
+    )
+    assert (record.kind, record.reason, record.pc) == ("UsageFault", "INVSTATE", PLACES["pop {pc}"])
+    assert (record.state, record.instructions, record.seconds) == (None, 7, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("address", "block", "is_secure"),
+    [
+        (0x7FFF, "", True), (0x8000, "", False), (0x10000, "", True),
+        (0x20000000, "", True), (0x20020000, "", False), (0xFF0000, "", True),
+        (0x50008000, "UARTE0", True), (0x40008000, "UARTE0", True),
+        (0x50009000, "UARTE1", False), (0x40009000, "UARTE1", False),
+        (0x50003000, "SPU", True), (0x40000000, "", False), (0x50FFFFFF, "", True),
+        (0x60000000, "", False), (0x30000000, "", False),
+    ],
+)  # fmt: skip
+def test_attribution_is_the_spus(image, address, block, is_secure):
+    state = Told(6, divided=True).state(image)
+    chip = image.chip
+    assert state.is_secure(chip, address, chip.peripheral(block) if block else None) is is_secure

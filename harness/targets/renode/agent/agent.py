@@ -27,6 +27,7 @@ class Agent(object):
         self.before_reset = 0  # instructions when firmware asked for the reset that is to come
         self.resets = self.pressed = 0  # all resets, and those by the pin
         self.stopped, self.symbol, self.svc = "", None, None
+        self.at_symbol = None  # instructions at the last stop at a symbol
         self.blocks = {}
         self.driven = set()  # pins whose level the model has
         self.debug_output, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
@@ -81,6 +82,7 @@ class Agent(object):
         self.state.after_reset()
         self.exceptions.restart()
         self.sleeping = False
+        self.at_symbol = None
         self.resets += 1
         self.calls.restart()
         if self.resets - self.pressed >= self.max_resets:
@@ -131,7 +133,10 @@ class Agent(object):
         self.sleeping = sleeping
 
     def on_symbol(self, *_):
-        self.stop("symbol")
+        """Stops at the symbol, once: the hook runs again when the core leaves it."""
+        if self.executed() != self.at_symbol:
+            self.at_symbol = self.executed()
+            self.stop("symbol")
 
     def on_block(self, address, instructions, *_):
         key = (int(address) << 16) | int(instructions)
@@ -217,11 +222,11 @@ class Agent(object):
 
     def step(self, target):
         """Length of the next slice in ns; it ends just before ``target`` instructions."""
+        if self.asleep:
+            return min(self.next_limit(), LONGEST_NAP) + (0 if target else self.size)
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
-        if self.asleep:
-            return min(self.next_limit(), LONGEST_NAP) + self.size
         return self.size
 
     def next_limit(self):

@@ -13,6 +13,7 @@ class Calls(object):
         self.core, self.cpu, self.register, self.now = core, core.cpu, core.register, now
         self.watched, self.callers = [], set()
         self.running = {}  # address, sp -> lr
+        self.last = None  # address, sp and instructions of the last call
 
     def watch(self, addresses):
         self.watched = addresses
@@ -23,12 +24,18 @@ class Calls(object):
         self.cpu.AddHook(System.UInt64(address), self.on_call)
 
     def restart(self):
-        self.running = {}
+        self.running, self.last = {}, None
         send("restart")
 
     def on_call(self, *_):
-        """Sends a call of a watched function; unhooks one that loops back to its beginning."""
+        """Sends a call of a watched function; unhooks one that loops back to its beginning.
+
+        After a stop there the hook runs again.
+        """
         frame, caller = (self.register(PC), self.register(SP)), self.register(LR)
+        before, self.last = self.last, (frame, int(self.cpu.ExecutedInstructions))
+        if self.last == before:
+            return
         if self.running.get(frame) == caller:
             self.cpu.RemoveHooksAt(System.UInt64(frame[0]))
             return

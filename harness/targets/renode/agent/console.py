@@ -70,13 +70,9 @@ class AgentConsole(object):
         Further bytes would stay in Renode's FIFO, from which each STARTRX takes only one byte, so
         that longer transfers would stall.
         """
-        room = int(self.uart.ReadDoubleWord(RXD_MAXCNT))
-        if room > 1 and int(self.uart.ReadDoubleWord(ENDRX)):
-            room = 0
-        elif room > 1:
-            room -= int(self.uart.ReadDoubleWord(RXD_AMOUNT))
-        else:
-            room = len(self.incoming)
+        room = 0
+        if not self.uart.ReadDoubleWord(ENDRX):
+            room = int(self.uart.ReadDoubleWord(RXD_MAXCNT) - self.uart.ReadDoubleWord(RXD_AMOUNT))
         burst, self.incoming = self.incoming[:room], self.incoming[room:]
         for byte in burst:
             self.uart.WriteChar(byte)
