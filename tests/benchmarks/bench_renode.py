@@ -23,7 +23,7 @@ from harness.targets import ConsoleMatch, Elapsed, open_target
 from harness.targets.renode import RenodeServer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from framed_images import FramedImage  # noqa: E402
+from framed_images import FramedImage
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
 

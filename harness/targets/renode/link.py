@@ -25,8 +25,9 @@ class AgentLink:
     """Sends requests to one Renode and reads their answers, one after another.
 
     ``requests`` and ``answers`` are file descriptors, which :meth:`close` closes. Every request has
-    a wall-clock limit: its own, or ``timeout``, which is longer on a machine that others use. :class:`TargetLost` is raised if Renode does not answer in time or has
-    ended, :class:`MonitorError` if it refuses the request.
+    a wall-clock limit: its own, or ``timeout``, which is longer on a machine that others use.
+    :class:`TargetLost` is raised if Renode does not answer in time or has ended,
+    :class:`MonitorError` if it refuses the request.
     """
 
     def __init__(self, requests: int, answers: int, *, timeout: float = 30.0) -> None:
