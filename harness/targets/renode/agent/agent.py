@@ -11,7 +11,7 @@ from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4  # slices without output after which the length of a slice doubles
-STANDS = 1000  # ns without an instruction after which the core rests; a slice may be shorter than one
+STANDS = 1000  # ns without an instruction after which the core rests; some slices are shorter
 LONGEST_NAP = 100000000000  # ns, for a core that sleeps until a timer's limit
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode stacks on PSP
 
