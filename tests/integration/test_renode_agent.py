@@ -2,116 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import time
+from dataclasses import replace
 
+import framed_images
 import needs
 import pytest
-from framed_images import FramedImage
 
 from harness.base.findings import Kind
 from harness.debug.report import StateReporter
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached, open_target
 from harness.targets.renode.link import MonitorError
 
-WAIT = """
-static void Wait(uint32_t milliseconds) {
-  for (uint32_t n = 0; n < milliseconds * 32000; n++) __asm volatile("");
-}
-"""
-#: A function whose calls are watched: recursion, a handler's call, a loop to the beginning, a jump
-#: out of it, and a reset in it.
-WATCHED = '__attribute__((noinline)) static int Watched(int n) { __asm volatile("" ::: "memory");'
-#: name: code before Behave(), and its body
-IMAGES = {
-    "lines": (WAIT, """
-        Print("one\\n"); Wait(2); Print("two\\n"); Wait(2); Print("three"); Wait(20);
-        Print("four\\n");
-    """),
-    "long line": ("", """
-        Print("a");
-        for (int n = 0; n < LENGTH - 2; n++) Print("b");
-        Print("\\n");
-        Print("c\\n");
-    """),
-    "flood": ("", """
-        Print("early\\n");
-        for (int n = 0; n < 2000; n++) Print(LINE);
-        Print("late\\n");
-    """),
-    "prints for ever": ("", "for (;;) Print(TEXT);"),
-    "computes": ("", "for (volatile uint32_t n = 0;; n++) {}"),
-    "sleeps": ("void Irq0(void) { REG(0x50014140) = 0; REG(0x50014004) = 1; Print(\"up\\n\"); }", """
-        REG(0x50005008) = 1;                // LFCLKSTART
-        while (!REG(0x50005104)) {}
-        REG(0x50014540) = 32768 * 100;      // RTC0: CC[0], 100 s
-        REG(0x50014304) = 1u << 16;
-        REG(0xE000E100) = 1u << 20;
-        REG(0x50014000) = 1;
-        for (;;) __asm volatile("wfi");
-    """),
-    "boots": ("", 'Print("boot\\n");'),
-    "masks": ("", """
-        REG(0xE000ED9C) = 0x20000000 | 2u << 1;  // the MPU: RAM is read-only
-        REG(0xE000EDA0) = 0x2003FFE1;
-        REG(0xE000ED08) = 0x2000;
-        __asm volatile("msr basepri, %0\\n msr faultmask, %1" ::"r"(0x20), "r"(1));
-        for (;;) __asm volatile("nop");
-    """),
-    "recursion": (f"{WATCHED} return n ? 1 + Watched(n - 1) : 0; }}", "Watched(3); Watched(0);"),
-    "in a handler": (f"{WATCHED} return n + 1; }}\nvoid PendSv(void) {{ Watched(7); }}",
-                     "Watched(1); ICSR = 1u << 28; DSB(); Watched(2);"),
-    "loop": ('__attribute__((naked, noinline)) static void Watched(void) '
-             '{ __asm volatile("subs r0, #1\\n bne Watched\\n bx lr"); }',
-             '__asm volatile("movs r0, #5" ::: "r0"); Watched();'),
-    "jump out": (f"static void *place[5];\n{WATCHED} if (n) __builtin_longjmp(place, 1); return n; }}",
-                 "for (volatile int n = 3; n; n--) if (!__builtin_setjmp(place)) Watched(n);"),
-    "reset": (f"{WATCHED} REG(0xE000ED0C) = 0x05FA0004; for (;;) {{}} }}", "Watched(1);"),
-    "unmodelled": ("", """
-        for (uint32_t at = 0x5003A000; at < 0x5003B000; at += 4) REG(at) = REG(at);
-    """),
-    "pins": ("", """
-        REG(0x50842700 + 4 * 6) = 3 << 2;   // P0.06: PULL up
-        REG(0x50842700 + 4 * 7) = 1 << 2;   // P0.07: PULL down
-        REG(0x50842518) = 1 << 2;           // DIRSET, OUTSET: P0.02
-        REG(0x50842508) = 1 << 2;
-    """),
-    "receives": ("static volatile uint8_t buffer[SIZE];", """
-        uint32_t sum = 0;
-        Print("ready\\n");
-        for (uint32_t got = 0; got < 600; got += SIZE) {
-          REG(UARTE0 + 0x534) = (uint32_t)buffer;  // RXD.PTR, MAXCNT; ENDRX, STARTRX
-          REG(UARTE0 + 0x538) = SIZE;
-          REG(UARTE0 + 0x110) = 0;
-          REG(UARTE0 + 0x000) = 1;
-          while (!REG(UARTE0 + 0x110)) {}
-          for (uint32_t n = 0; n < SIZE; n++) sum = sum * 31 + buffer[n];
-        }
-        PrintWord("sum", sum);
-    """),
-    "undefined": ("", 'Print("before\\n"); __asm volatile("udf #0");'),
-    "faults without end": ("""
-        __attribute__((used)) static void StepOver(uint32_t *frame) { frame[6] += 2; CFSR = CFSR; }
-        __attribute__((naked)) void UsageFault(void) { __asm volatile("mrs r0, msp\\n b StepOver"); }
-    """, '__asm volatile(".rept 250\\n udf #0\\n .endr");'),
-    "branch outside memory": ("", 'Print("a prompt"); ((void (*)(void))0x30000001)();'),
-    "on a process stack": ("""
-        static uint64_t process[64] __attribute__((aligned(32)));
-        __attribute__((noinline)) void Inner(int n) { __asm volatile("" ::"r"(n) : "memory"); }
-        __attribute__((noinline)) void Outer(void) {
-          Inner(1);
-          __asm volatile("" ::: "memory");
-        }
-    """, """
-        REG(0xE000ED9C) = (uint32_t)process | 2u << 1;
-        REG(0xE000EDA0) = ((uint32_t)process + 31) | 1;
-        REG(0xE000ED94) = 5;
-        __asm volatile("msr psp, %0\\n msr control, %1\\n isb" ::"r"(process + 60), "r"(2));
-        Outer();
-        __asm volatile("" ::: "memory");
-    """),
-}  # fmt: skip
-CALLS = ("recursion", "in a handler", "loop", "jump out", "reset")
+IMAGES = {image.name: image for image in framed_images.images("agent")}
+CALLS = (
+    "recursion", "call_in_a_handler", "loop_to_the_beginning", "jump_out", "reset_in_a_call",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +26,8 @@ def build(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agent")
 
     def make(name: str, define: str = ""):
-        code, body = IMAGES[name]
-        file = re.sub(r"\W", "_", f"{name} {define}")
-        image = FramedImage(file, body, code, define or ("IRQ0 20" if name == "sleeps" else ""))
-        return image.build(compiler, folder)
+        image = IMAGES[name]
+        return replace(image, define=define or image.define).build(compiler, folder)
 
     return make
 
@@ -155,7 +59,7 @@ def test_a_match_may_begin_in_an_earlier_line_of_the_same_run(opened):
 
 @pytest.mark.parametrize(("length", "stop"), [(1000, Stop.CONDITION), (1100, Stop.IDLE)])
 def test_a_match_may_begin_1024_bytes_before_the_newest_line(opened, length, stop):
-    session = opened("long line", f"LENGTH {length}")
+    session = opened("long_line", f"LENGTH {length}")
     assert session.run(ConsoleMatch(rb"ab+\nc"), session.deadline(1)) is stop
 
 
@@ -175,7 +79,7 @@ def test_a_flood_is_passed_on_whole_and_its_end_is_found(opened):
 
 @pytest.mark.parametrize("text", ["x", "\\n", "a line of text\\n"])
 def test_an_image_that_prints_without_end_ends_at_its_guard(opened, text):
-    session = opened("prints for ever", f'TEXT "{text}"')
+    session = opened("prints_for_ever", f'TEXT "{text}"')
     begun = time.monotonic()
     assert session.run(None, session.deadline(1000, guard=0.5)) is Stop.GUARD
     assert time.monotonic() - begun < 10
@@ -249,7 +153,7 @@ def test_resets_by_the_pin_are_not_a_loop(opened):
 
 
 def test_an_image_that_resets_itself_without_end_is_stopped(opened):
-    session = opened("reset")
+    session = opened("reset_in_a_call")
     assert session.run(None, session.deadline(1)) is Stop.RESET_LOOP
     assert session.counters.resets == 16
 
@@ -289,7 +193,7 @@ def calls_on(session, image) -> list[tuple]:
 def test_calls_are_those_on_the_simulator(opened, build, name):
     on_renode = calls_on(opened(name), build(name))
     assert on_renode == calls_on(opened(name, target="simulator"), build(name))
-    assert on_renode or name == "reset"
+    assert on_renode or name == "reset_in_a_call"
 
 
 def test_a_call_begins_and_ends_inside_of_its_caller(opened, build):
@@ -318,13 +222,13 @@ def test_a_log_that_floods_is_bounded(opened):
 
 
 def test_faults_without_end_are_bounded_and_the_first_ones_have_their_state(opened):
-    session = opened("faults without end")
+    session = opened("faults_without_end")
     session.run(None, session.deadline(1))
     assert [fault.state is not None for fault in session.faults] == [True] * 16 + [False] * 184
 
 
 def test_the_console_is_told_before_a_fault_and_before_a_core_that_ends(opened):
-    session = opened("branch outside memory")
+    session = opened("branch_outside_memory")
     assert session.run(None, session.deadline(1, guard=20)) is Stop.LOCKUP
     assert session.read() == b"a prompt"
     assert session.console[0].time <= session.faults[0].time
@@ -333,9 +237,9 @@ def test_the_console_is_told_before_a_fault_and_before_a_core_that_ends(opened):
 def test_state_of_a_stopped_core_is_that_on_the_simulator(opened, build):
     told = []
     for target in ("renode", "simulator"):
-        session = opened("on a process stack", target=target)
+        session = opened("on_a_process_stack", target=target)
         assert session.run(SymbolReached("Inner"), session.deadline(1)) is Stop.CONDITION
-        state, reporter = session.core_state, StateReporter(build("on a process stack"))
+        state, reporter = session.core_state, StateReporter(build("on_a_process_stack"))
         told.append((state.registers[13:16], state.mpu, state.vectors, state.threads,
                      reporter.place(state), reporter.threads(state)))  # fmt: skip
     assert told[0] == told[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ SCS, DWT = 0xE000E000, 0xE0001000
 #: Offsets and sizes: SysTick; NVIC enables, pending bits, priorities; SCB; CPACR.
 SCS_REGISTERS = ((0x10, 16), (0x100, 12), (0x200, 12), (0x400, 64), (0xD00, 64), (0xD88, 4))
 DISTURBED = (0x100, 0x104, 0x140, 0x200, 0x304, 0x344, *range(0x500, 0x520, 4), 0x700, 0x718)
+MOST_MEMORY = 450_000_000  # bytes of a process of Renode
 BUTTONS = 0x3C0  # P0.06 to P0.09, high where nobody presses
 MPU_RNR, MPU_RBAR = SCS + 0xD98, SCS + 0xD9C
 
@@ -122,23 +124,11 @@ def test_unmodelled_accesses_name_the_function_and_a_debuggers_are_none(server, 
     assert " from Publish at " in found[0].message
 
 
-def test_a_reset_starts_the_image_again_and_buttons_stay_released(server, image):
+def test_buttons_stay_released_over_a_reset(server, image):
     with open_target("renode", image, server=server) as session:
         session.run(END, session.deadline(10))
-        first = session.read()
         session.reset()
         assert session.memory.word(0x50842510) & BUTTONS == BUTTONS
-        assert session.run(END, session.deadline(10)) is Stop.CONDITION
-        assert session.read() == first
-
-
-def test_a_core_that_sleeps_for_good_is_idle_on_both_targets(server, image):
-    stops = {}
-    for target, options in (("renode", {"server": server}), ("simulator", {})):
-        with open_target(target, image, **options) as session:
-            session.run(END, session.deadline(10))
-            stops[target] = session.run(None, session.deadline(10))
-    assert stops["renode"] is stops["simulator"] is Stop.IDLE
 
 
 @pytest.mark.parametrize("sample", table.load().samples)
@@ -164,6 +154,18 @@ def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     assert set(apart) <= {"soc::Send(unsigned char const*, unsigned int)"}
     assert all(one < other for one, other in apart.values())
     assert renode.functions.keys() == simulator.functions.keys()
+
+
+@pytest.mark.slow
+def test_200_cases_share_a_process_and_a_machine_whose_memory_does_not_grow(image):
+    with pool() as renodes:
+        server, memory = renodes.server(), []
+        for _ in range(200):
+            with open_target("renode", image, server=server) as session:
+                assert session.run(END, session.deadline(10)) is Stop.CONDITION
+            memory.append(resident(server))
+        assert (server.starts, server.machines) == (1, 1)
+    assert max(memory) < MOST_MEMORY, memory[::20]
 
 
 @pytest.mark.slow
@@ -232,8 +234,18 @@ def pool() -> RenodePool:
     return RenodePool()
 
 
+def pid_of(server) -> int:
+    return int(next(server.folder.glob("renode-*")).name.removeprefix("renode-"))
+
+
 def pid_in(session) -> int:
-    return int(next(session._server.folder.glob("renode-*")).name.removeprefix("renode-"))
+    return pid_of(session._server)
+
+
+def resident(server) -> int:
+    """Bytes of the memory of Renode's process."""
+    status = Path(f"/proc/{pid_of(server)}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
 
 def listening(process: int) -> set[str]:

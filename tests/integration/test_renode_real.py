@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-
 import needs
 import pytest
 
@@ -86,16 +83,3 @@ def test_block_counts_add_up_to_the_instructions_executed(server):
         session.run(END, session.deadline(10))
         total = sum(block.instructions * block.executions for block in session.blocks())
         assert total == session.counters.instructions
-
-
-def test_100_cases_over_one_process(server, capsys):
-    firmware = image("hello_world", "exact")
-    starts, seconds = server.starts, []
-    for _ in range(100):
-        begun = time.monotonic()
-        with open_target("renode", firmware, server=server) as session:
-            assert session.run(END, session.deadline(10)) is Stop.CONDITION
-        seconds.append(time.monotonic() - begun)
-    assert server.starts - starts <= 1
-    with capsys.disabled():
-        print(f"\n100 cases: median {statistics.median(seconds):.3f} s, max {max(seconds):.3f} s")

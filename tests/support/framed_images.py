@@ -1,4 +1,4 @@
-"""The images of tests/firmware/faults and ends: small C bodies in a frame."""
+"""The images of tests/firmware/faults, ends and agent: small C bodies in a frame."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ class FramedImage:
 
 
 def images(table: str) -> list[FramedImage]:
-    """All rows of a table, "faults" or "ends", in the order of its file."""
+    """All rows of a table, "faults", "ends" or "agent", in the order of its file."""
     rows = tomllib.loads((TESTS / "firmware" / table / f"{table}.toml").read_text())
     return [FramedImage(name, **row) for name, row in rows.items()]
