@@ -27,7 +27,8 @@ folder.mkdir()
 (folder.parent / "argv").write_text("\\n".join(sys.argv))
 requests, answers = re.search(r"serve\\((\\d+), (\\d+)\\)", open(sys.argv[-1]).read()).groups()
 os.write(int(answers), b"done\\n")
-time.sleep(600)
+for _ in os.fdopen(int(requests)):
+    os.write(int(answers), b"done\\n")
 """
 
 

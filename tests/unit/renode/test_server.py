@@ -31,7 +31,7 @@ def pool(fake, monkeypatch):
 
 def serve(renode: RenodeServer, image, **options: bool) -> None:
     """A session that leaves its machine as it was."""
-    renode.machine(image, 0, **options)
+    renode.machine(image, 0, "UARTE0", **options)
     renode.release(reusable=True)
 
 
@@ -40,7 +40,7 @@ def serve(renode: RenodeServer, image, **options: bool) -> None:
 
 def test_a_machine_serves_as_long_as_its_sessions_leave_it_reusable(one, firmware):
     for reusable, machines in ((True, 1), (True, 1), (False, 1), (True, 2), (True, 2)):
-        one.machine(firmware, 0)
+        one.machine(firmware, 0, "UARTE0")
         assert (one.machines, one.starts) == (machines, 1)
         one.release(reusable=reusable)
 
@@ -73,15 +73,15 @@ def test_a_new_machine_is_saved_before_its_agent_begins(fake, one, firmware):
     serve(one, firmware)
     serve(one, firmware)
     calls = [call.partition("(")[0] for call in fake.calls]
-    assert calls == ["save_initial_state", "Agent", "recycle", "Agent"]
+    assert calls == ["save_initial_state", "load", "Agent", "recycle", "load", "Agent"]
 
 
 def test_one_server_has_one_session(one, firmware):
-    one.machine(firmware, 0)
+    one.machine(firmware, 0, "UARTE0")
     with pytest.raises(UsageError, match="runs another session"):
-        one.machine(firmware, 0)
+        one.machine(firmware, 0, "UARTE0")
     one.release(reusable=True)
-    one.machine(firmware, 0)
+    one.machine(firmware, 0, "UARTE0")
     assert one.machines == 1
 
 
@@ -89,7 +89,7 @@ def test_files_of_an_image_do_not_stay(fake, one, firmware, monkeypatch, tmp_pat
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "here"))
     (tmp_path / "here").mkdir()
     serve(one, firmware)
-    assert any(f"@{tmp_path}/here/image-" in command for command in fake.commands)
+    assert any(f"'{tmp_path}/here/image-" in call for call in fake.calls)
     assert not list((tmp_path / "here").iterdir())
 
 
@@ -106,7 +106,7 @@ def test_a_machine_that_cannot_be_made_is_one_error_and_the_next_case_runs(fake,
     assert one.starts == 1
 
 
-@pytest.mark.parametrize("dies", ["mach create", "sysbus LoadBinary"])
+@pytest.mark.parametrize("dies", ["mach create", "machine LoadPlatformDescription"])
 def test_a_renode_that_dies_at_a_beginning_is_one_error_and_is_started_again(
     fake, one, firmware, dies
 ):
