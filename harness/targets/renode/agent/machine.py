@@ -7,7 +7,7 @@ from Antmicro.Renode.Peripherals.Miscellaneous import Button
 
 MASKS = ("BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
-#: Registers of MPU and FPU in each world that keep any value: MAIR0, MAIR1, FPCAR, RNR.
+#: Registers of MPU and FPU in each world that take any value: MAIR0, MAIR1, FPCAR, RNR.
 PLAIN = (0xE000EDC0, 0xE000EDC4, 0xE000EF38, 0xE000ED98)
 #: Regions: the register with their number, its lowest bit, and the register that selects one, which
 #: base and limit follow (Armv8-M ARM, D1.2, "MPU_TYPE", "SAU_TYPE").
@@ -75,7 +75,6 @@ class MachineState(object):
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories, since it drops code translated from them
         self.after_reset()
-        self.restore(hil["core"])
         now = self.system()
         return [name for name in sorted(now) if now[name] != hil["core"][name]]
 
@@ -93,7 +92,7 @@ class MachineState(object):
         return seen
 
     def plain(self):
-        """Addresses of the registers that can be written back, in both worlds."""
+        """Addresses of the registers that take any value, in both worlds."""
         if not self.core.worlds:
             return PLAIN
         return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU[2],)
@@ -109,18 +108,6 @@ class MachineState(object):
             for region in range(self.core.word(count + world) >> bit & 0xFF)
             for offset in (4, 8)
         ]
-
-    def restore(self, values):
-        """Writes back regions and plain registers, which a reset does not change."""
-        for select, region, address in self.regions():
-            self.core.write_word(select, region)
-            self.write_back(address, values["0x%08x[%d]" % (address, region)])
-        for address in self.plain():
-            self.write_back(address, values["0x%08x" % address])
-
-    def write_back(self, address, value):
-        if self.core.word(address) != value:
-            self.core.write_word(address, value)
 
 
 def save_initial_state():
