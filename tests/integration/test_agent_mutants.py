@@ -1,23 +1,26 @@
-"""Changes to the agent are noticed by the tests of tests/unit/renode/test_renode_agent.py."""
+"""Changes to the agent are noticed on the real Renode, each by one image or test."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+import framed_images
+import needs
 import pytest
-from fake_renode import R1_16, R1_17, FakeRenode, tiny_image
 
-from harness.elf import Image
-from harness.targets.renode.link import MonitorError
-from harness.targets.renode.server import AGENT
+from harness.base.errors import HilError
+from harness.targets.renode import RenodeServer, server
+
+pytestmark = [pytest.mark.slow, pytest.mark.renode]
 
 
-def as_module(path: Path) -> ModuleType:
-    """A file of tests."""
-    spec = spec_from_file_location(path.stem, path)
+def module_of(name: str) -> ModuleType:
+    """A file of tests beside this one."""
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -25,112 +28,107 @@ def as_module(path: Path) -> ModuleType:
     return module
 
 
-agent = as_module(Path(__file__).parents[1] / "unit" / "renode" / "test_renode_agent.py")
-
-
-@pytest.fixture
-def firmware(tmp_path: Path) -> Image:
-    return tiny_image(tmp_path)
-
-
-#: What stands behind the line that takes a console from its old machine.
-RECYCLED = "        self.machine.MachineReset -= self.on_reset\n        self.cpu"
-#: One change to the agent each, which the tests there have to notice: (file, old, new).
+AGENT, FAULTS, ENDS = map(
+    module_of, ("test_renode_agent", "test_renode_faults", "test_renode_ends")
+)
+#: One change each: file, old text, new text, and who notices it: an image of the tables "faults" or
+#: "ends", or a test of the agent and its arguments.
 MUTANTS = [
-    ("agent.py", "ON_PSP = 0x4, 0xC", "ON_PSP = 0x4, 0x4"),
-    ("agent.py", "ON_PSP = 0x4, 0xC", "ON_PSP = 0x4, 0x8"),
-    ("agent.py", "OTHER_SP if link", "SP if link"),
-    ("agent.py", "def Log(self, entry, *_)", "def Log(self, entry)"),
-    ("agent.py", "(entry.ObjectName or", "(entry.ObjectName + "),
-    ("agent.py", "startswith(ABORT)", "startswith('?')"),
-    ("agent.py", '.replace("%", "%%")', ""),
-    ("agent.py", "if not self.running or", "if"),
-    ("agent.py", "self.cpu.IsLockedUp:", "False:"),
-    ("agent.py", "divisor == 1", "divisor == 2"),
-    ("agent.py", "if self.last_pc != first_pc:", "if False:"),
-    ("agent.py", 'self.stop("abort")', "pass"),
-    ("agent.py", "self.earlier += before  # the", "pass  # the"),
-    ("agent.py", "if not 3 <= number <= 7", "if not 3 <= number <= 99"),
-    ("agent.py", "self.faults >= MAX_FAULTS", "False"),
-    ("agent.py", "self.resets - self.pressed >= self.max_resets", "False"),
-    ("agent.py", "if count > KEPT:", "if False:"),
-    ("agent.py", "self.sent = SEARCHED", "self.sent = 0"),
-    ("agent.py", "begin - SEARCHED", "begin"),
-    ("agent.py", f"self.uart.CharReceived -= self.on_char\n{RECYCLED}", f"pass\n{RECYCLED}"),
-    ("agent_link.py", "words.HasError or", "False or"),
-]
+    ("exceptions.py", "number != ENTRY", "True", "faults: undefined"),
+    ("exceptions.py", "self.raised not in (0, SVC)", "self.raised", "faults: lazy_floats_nowhere"),
+    ("exceptions.py", "NEVER_EXECUTED if never else", "", "faults: branch_into_peripherals"),
+    ("exceptions.py", "self.report(0, self.raised", "self.report(3, self.raised",
+     "faults: masked_by_faultmask"),
+    ("exceptions.py", "return self.executed() - self.changed", "return 0",
+     "ends: computes_in_a_handler"),
+    ("exceptions.py", "self.report(running, 0, entered)", "pass",
+     "faults: stack_outside_ram_at_an_interrupt"),
+    ("exceptions.py", "            self.flush()\n", "", "the_console_is_told_before_a_fault_and_"
+     "before_a_core_that_ends"),
+    ("exceptions.py", "MOST_STATES = 16", "MOST_STATES = 17",
+     "faults_without_end_are_bounded_and_the_first_ones_have_their_state"),
+    ("rest.py", "code & 0xFFFF == TO_ITSELF or ", "",
+     "ends: timer_masked_by_primask_at_a_branch_behind_a_wfi"),
+    ("rest.py", "self.core.word(SCR) & SEVONPEND", "False",
+     "ends: pending_interrupt_wakes_an_event_wait"),
+    ("rest.py", "before == WFI and not self.branches()", "True",
+     "ends: timer_masked_by_primask_at_a_branch"),
+    ("rest.py", "if self.core.register(BASEPRI)", "if False", "ends: timer_below_basepri"),
+    ("rest.py", "self.is_enabled(number) and", "", "ends: timer_not_enabled_in_the_nvic"),
+    ("rest.py", "or isinstance(owner, NRF52840_Watchdog)", "", "ends: watchdog_waits"),
+    ("rest.py", "return bool(ticks) and", "return", "ends: systick_without_interrupt"),
+    ("core.py", "int(bool(self.cpu.IsUsingProcessSP))", "0", "faults: on_a_process_stack"),
+    ("core.py", "if limit & 1", "if True", "state_of_a_stopped_core_is_that_on_the_simulator"),
+    ("core.py", "0x800, 0x10", "0x800, 0x20", "faults: secure_ram_read"),
+    ("core.py", "int(cpu.SecureFaultStatus)", "0", "faults: secure_ram_read"),
+    ("console.py", "begin - SEARCHED)", "begin)",
+     "a_match_may_begin_in_an_earlier_line_of_the_same_run"),
+    ("console.py", "self.searched = self.printed.Count", "pass",
+     "a_match_may_begin_in_an_earlier_line_of_the_same_run"),
+    ("console.py", "self.sent = SEARCHED", "pass",
+     "a_flood_is_passed_on_whole_and_its_end_is_found"),
+    ("console.py", "if byte == 10", "if False", "a_flood_is_passed_on_whole_and_its_end_is_found"),
+    ("console.py", "self.machine.ScheduleAction(", "(",
+     "input_longer_than_the_receive_buffer_arrives_whole", 100),
+    ("calls.py", "caller & ~1 not in self.callers", "False",
+     "calls_are_those_on_the_simulator", "recursion"),
+    ("calls.py", "p[1] == sp and ", "", "calls_are_those_on_the_simulator", "recursion"),
+    ("calls.py", "self.last == before", "False",
+     "a_run_to_a_watched_function_leaves_it_watched"),
+    ("machine.py", "in self.registers.items()", "in ()", "faults: undefined_in_a_callee"),
+    ("machine.py", "setattr(self.nvic, name, System.Byte(0))", "pass",
+     "masks_do_not_outlive_their_case"),
+    ("agent.py", "self.resets - self.pressed >=", "self.resets >=",
+     "resets_by_the_pin_are_not_those_of_a_loop"),
+    ("agent.py", "        self.earlier += before\n", "",
+     "a_pin_reset_starts_the_image_again_and_instructions_go_on"),
+    ("agent.py", "STANDS = 1000", "STANDS = 0", "an_elapsed_time_and_a_count_are_exact"),
+    ("agent.py", "self.executed() != self.at_symbol", "True",
+     "a_symbol_is_reached_once_each_time"),
+    ("agent.py", "            self.console.flush()  #", "            #",
+     "a_match_may_begin_in_an_earlier_line_of_the_same_run"),
+    ("log.py", "MAX_WARNINGS = 1000", "MAX_WARNINGS = 1200", "a_log_that_floods_is_bounded"),
+]  # fmt: skip
 
 
-def checks(firmware: Image) -> list[Callable[[FakeRenode], None]]:
-    """Those tests, as calls that take a Renode, the long ones last."""
-    plain = [
-        agent.test_a_core_that_locks_up_ends_the_run_at_once,
-        agent.test_a_core_that_computes_in_silence_is_not_locked_up,
-        agent.test_branch_outside_memory_is_a_fault_with_its_caller,
-        agent.test_a_fault_that_comes_again_and_again_is_a_lockup,
-        agent.test_interrupt_that_shares_the_fault_handler_is_not_a_fault,
-        agent.test_an_image_that_resets_itself_without_end_is_stopped,
-        agent.test_a_pin_reset_starts_the_image_again,
-        agent.test_warnings_between_runs_are_ignored,
-        agent.test_slices_do_not_halt_the_core_and_a_match_halts_it_once,
-        agent.test_a_match_may_begin_in_an_earlier_line_of_the_same_run,
-        agent.test_an_elapsed_time_and_a_count_are_exact,
-        refuses_a_machine,
-    ]
-    long = [
-        agent.test_a_console_without_an_end_is_passed_on_and_not_kept,
-        agent.test_100_cases_in_a_row_share_a_process_and_a_machine,
-    ]
-    frame = agent.test_the_frame_of_a_fault_is_read_from_its_stack
-    calls: list[Callable[[FakeRenode], None]] = [
-        lambda renode, link=link, psp=on_psp: frame(renode, firmware, link, psp)
-        for link, on_psp in ((0xFFFFFFFD, True), (0xFFFFFFF5, False), (0xFFFFFFF9, False))
-    ]
-    levels = agent.test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept
-    calls.append(lambda renode: levels(renode, firmware, 2))
-    calls += [(lambda renode, one=one: one(renode, firmware)) for one in (*plain, *long)]
-    return calls
+def check_of(noticed_by: str, arguments: list[object], folder: Path) -> Callable[..., None]:
+    """The test that notices a change, as a call that takes a Renode."""
+    compiler = str(needs.require("arm-none-eabi-gcc"))
+    table, colon, name = noticed_by.partition(": ")
+    if colon:
+        (image,) = (one for one in framed_images.images(table) if one.name == name)
+        module = FAULTS if table == "faults" else ENDS
+        (test,) = (value for name, value in vars(module).items() if name.startswith("test_"))
+        return lambda renode: test(image, lambda one: one.build(compiler, folder), renode)
+    test = getattr(AGENT, f"test_{noticed_by}")
+    build = AGENT.builder(compiler, folder)
+
+    def run(renode: RenodeServer) -> None:
+        with AGENT.opening(build, renode) as opened:
+            fixtures = {"opened": opened, "build": build, "server": renode}
+            names, left = inspect.signature(test).parameters, iter(arguments)
+            test(**{name: fixtures[name] if name in fixtures else next(left) for name in names})
+
+    return run
 
 
-def refuses_a_machine(renode: FakeRenode, firmware: Image) -> None:
-    renode.refuses = "machine LoadPlatformDescription"
-    with pytest.raises(MonitorError, match="Error E39"):
-        agent.opened(renode, firmware)
-
-
-@pytest.mark.parametrize(("name", "old", "new"), MUTANTS)
-def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypatch):
-    files = tuple(Path(tmp_path / path.name) for path in AGENT)
-    for source, copy in zip(AGENT, files, strict=True):
+def changed(folder: Path, name: str, old: str, new: str) -> tuple[Path, ...]:
+    """The agent's files, one of them changed, in ``folder``."""
+    files = tuple(folder / path.name for path in server.AGENT)
+    for source, copy in zip(server.AGENT, files, strict=True):
         text = source.read_text()
         if source.name == name:
             assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
             text = text.replace(old, new)
         copy.write_text(text)
-    monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
-    monkeypatch.setattr("harness.targets.renode.link.AgentLink.ready", patient)
-    assert not passes(firmware, files)
+    return files
 
 
-@pytest.mark.slow
-def test_the_agent_as_it_is_passes_what_mutants_fail(firmware):
-    assert passes(firmware, AGENT)
-
-
-def passes(firmware: Image, files: tuple[Path, ...]) -> bool:
-    for call in checks(firmware):
-        for release in (R1_17, R1_16):
-            renode = FakeRenode(release, agent_files=files)
-            try:
-                call(renode)
-            except (Exception, pytest.fail.Exception):
-                return False
-            finally:
-                renode.released.set()
-    return True
-
-
-def patient(link, timeout: float) -> None:
-    """A wire whose other end is broken is given up soon."""
-    link.timeout = 3.0
-    link._answer("its start", 3.0, None)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: f"{one[0]}: {one[1].strip()}")
+def test_a_changed_agent_is_noticed(mutant, tmp_path, monkeypatch):
+    needs.require("renode")
+    name, old, new, noticed_by, *arguments = mutant
+    check = check_of(noticed_by, arguments, tmp_path)
+    monkeypatch.setattr(server, "AGENT", changed(tmp_path, name, old, new))
+    with RenodeServer() as renode, pytest.raises((AssertionError, HilError)):
+        check(renode)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import framed_images
 import needs
@@ -20,31 +22,37 @@ CALLS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory):
-    compiler = needs.require("arm-none-eabi-gcc")
-    folder = tmp_path_factory.mktemp("agent")
+def builder(compiler: str, folder: Path):
+    """Builds images of the table in ``folder``."""
 
-    def make(name: str, define: str = ""):
+    def build(name: str, define: str = ""):
         image = IMAGES[name]
         return replace(image, define=define or image.define).build(compiler, folder)
 
-    return make
+    return build
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    return builder(needs.require("arm-none-eabi-gcc"), tmp_path_factory.mktemp("agent"))
+
+
+@contextmanager
+def opening(build, server):
+    """Opens sessions on images of the table, and closes them."""
+    with ExitStack() as sessions:
+
+        def open_on(name: str, define: str = "", target: str = "renode"):
+            options = {"server": server} if target == "renode" else {}
+            return sessions.enter_context(open_target(target, build(name, define), **options))
+
+        yield open_on
 
 
 @pytest.fixture
 def opened(build, server):
-    """Opens a session on an image of the table."""
-    sessions = []
-
-    def open_on(name: str, define: str = "", target: str = "renode"):
-        options = {"server": server} if target == "renode" else {}
-        sessions.append(open_target(target, build(name, define), **options))
-        return sessions[-1]
-
-    yield open_on
-    for session in sessions:
-        session.close()
+    with opening(build, server) as open_on:
+        yield open_on
 
 
 # -- the console ----------------------------------------------------------------------------------
@@ -144,12 +152,12 @@ def test_a_pin_reset_starts_the_image_again_and_instructions_go_on(opened):
     assert (session.counters.instructions, session.counters.resets) == (2 * first, 1)
 
 
-def test_resets_by_the_pin_are_not_a_loop(opened):
-    session = opened("boots")
+def test_resets_by_the_pin_are_not_those_of_a_loop(opened):
+    session = opened("reset_in_a_call")
     for _ in range(20):
         session.reset()
-    assert session.run(None, session.deadline(1)) is Stop.IDLE
-    assert session.counters.resets == 20
+    assert session.run(None, session.deadline(1)) is Stop.RESET_LOOP
+    assert session.counters.resets == 20 + 16
 
 
 def test_an_image_that_resets_itself_without_end_is_stopped(opened):
@@ -158,7 +166,7 @@ def test_an_image_that_resets_itself_without_end_is_stopped(opened):
     assert session.counters.resets == 16
 
 
-def test_masks_and_regions_do_not_outlive_their_case(opened, server):
+def test_masks_do_not_outlive_their_case(opened, server):
     session = opened("masks")
     session.run(None, session.deadline(0.002))
     session.close()

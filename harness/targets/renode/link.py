@@ -1,4 +1,4 @@
-"""The harness's end of the link to a Renode: lines through two pipes (agent_link.py: other end).
+"""The harness's end of the link to a Renode: lines through two pipes (agent/link.py: other end).
 
 No other program can reach this Renode, which opens neither port nor socket.
 """

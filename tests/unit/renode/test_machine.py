@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -76,7 +77,9 @@ def test_a_command_depends_on_chip_security_state_and_quantum(chip, options, com
 
 def agent(chip: str, seed: int = 1) -> list[object]:
     """The agent's arguments."""
-    call = ast.parse(machine.agent(platforms.chip_table(chip), 0x8200, seed)).body[0].value
+    call = (
+        ast.parse(machine.agent(platforms.chip_table(chip), 0x8200, "UARTE0", seed)).body[0].value
+    )
     assert call.func.id == "Agent"
     return [ast.literal_eval(argument) for argument in call.args]
 
@@ -106,35 +109,32 @@ def test_registers_that_a_reset_leaves_undefined_have_the_seeds_pattern(seed):
     assert registers[25] & 0x07F0FFFF == 1 << 24  # of xPSR the flags alone, and Thumb state
 
 
-def loaded(image, folder, seed=1) -> list[str]:
-    """The commands that fill the memories, without the place of ``folder``."""
-    return [one.replace(f"@{folder}/", "@") for one in machine.load(image, folder, seed)]
+def loaded(image, folder, seed=1) -> dict[str, bytes]:
+    """The contents of the memories, by name."""
+    call = ast.parse(machine.load(image, folder, seed)).body[0].value
+    assert call.func.id == "load"
+    (argument,) = call.args
+    return {name: Path(file).read_bytes() for name, file in ast.literal_eval(argument)}
 
 
-def test_memories_are_filled_before_the_segments_which_are_loaded_where_they_are_stored(
-    firmware, tmp_path
-):
+def test_segments_are_loaded_where_they_are_stored(firmware, tmp_path):
     empty = Segment(0x2000_0000, 0x2000_0000, 64, b"")
     late = Segment(0x2000_0000, 0x1000, 2, b"ab")
-    image = replace(firmware, composed=(*firmware.segments, empty, late))
-    assert loaded(image, tmp_path) == [
-        "sysbus LoadBinary @flash.bin 0x0",
-        "sysbus LoadBinary @ram.bin 0x20000000",
-        "sysbus LoadBinary @segment0.bin 0x0",
-        "sysbus LoadBinary @segment2.bin 0x1000",
-    ]
-    assert (tmp_path / "segment0.bin").read_bytes() == firmware.segments[0].data
-    assert (tmp_path / "segment2.bin").read_bytes() == b"ab"
+    flash = loaded(replace(firmware, composed=(*firmware.segments, empty, late)), tmp_path)["flash"]
+    table = firmware.segments[0].data
+    assert flash == (table.ljust(0x1000, b"\xff") + b"ab").ljust(0x100000, b"\xff")
 
 
 @pytest.mark.parametrize("seed", [1, 7])
 def test_flash_is_erased_and_ram_has_the_seeds_pattern(firmware, tmp_path, seed):
-    loaded(firmware, tmp_path, seed)
-    assert (tmp_path / "flash.bin").read_bytes() == b"\xff" * 0x100000
-    assert (tmp_path / "ram.bin").read_bytes() == pattern(seed, 0x20000000, 0x40000)
+    contents = loaded(replace(firmware, composed=()), tmp_path, seed)
+    pattern_of_ram = pattern(seed, 0x20000000, 0x40000)
+    assert contents == {"flash": b"\xff" * 0x100000, "ram": pattern_of_ram}
 
 
-def test_a_path_with_blanks_is_one_word_for_the_monitor(firmware, tmp_path):
-    (tmp_path / "a b").mkdir()
-    first, *_ = machine.load(firmware, tmp_path / "a b", 1)
-    assert first == f"sysbus LoadBinary @{tmp_path}/a\\ b/flash.bin 0x0"
+def test_uicr_keeps_the_chips_words_beside_those_of_the_image(firmware, tmp_path):
+    word = Segment(0xFF8100, 0xFF8100, 4, b"word")
+    uicr = loaded(replace(firmware, composed=(*firmware.segments, word)), tmp_path)["uicr"]
+    chip = firmware.chip
+    assert uicr[0x100:0x104] == b"word"
+    assert all(uicr[at : at + 4] == value.to_bytes(4, "little") for at, value in chip.uicr.items())

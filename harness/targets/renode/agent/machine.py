@@ -7,7 +7,7 @@ from Antmicro.Renode.Peripherals.Miscellaneous import Button
 
 MASKS = ("BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
-#: Registers of MPU and FPU in each world that keep any value: MAIR0, MAIR1, FPCAR, RNR.
+#: Registers of MPU and FPU in each world that take any value: MAIR0, MAIR1, FPCAR, RNR.
 PLAIN = (0xE000EDC0, 0xE000EDC4, 0xE000EF38, 0xE000ED98)
 SAU_RNR = 0xE000EDD8
 #: Properties of the core with a region each: what selects it, its base, its limit. By these the
@@ -78,13 +78,6 @@ class MachineState(object):
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories, since it drops code translated from them
         self.after_reset()
-        first, kept = hil["core"], self.left()
-        for name in kept:
-            self.write_back(name, first[name])
-        return self.left() if kept else []
-
-    def left(self):
-        """The names of registers that are not as in a new machine."""
         now = self.system()
         return [name for name in sorted(now) if now[name] != hil["core"][name]]
 
@@ -104,7 +97,7 @@ class MachineState(object):
         return seen
 
     def plain(self):
-        """Addresses of the registers that can be written back, in both worlds."""
+        """Addresses of the registers that take any value, in both worlds."""
         if not self.core.worlds:
             return PLAIN
         return PLAIN + tuple(at + NON_SECURE for at in PLAIN) + (SAU_RNR,)
@@ -116,20 +109,6 @@ class MachineState(object):
         if self.core.worlds:
             units += [(MPU_NS, regions), (SAU, int(self.core.cpu.NumberOfSAURegions))]
         return units
-
-    def write_back(self, name, value):
-        """Writes a register that a reset does not change: a plain one, or of a region."""
-        if name.startswith("0x"):
-            if int(name, 16) in self.plain():
-                self.core.write_word(int(name, 16), value)
-            return
-        field, _, region = name.rstrip("]").partition("[")
-        for unit, _ in self.units():
-            if field in unit:
-                selected = getattr(self.core.cpu, unit[0])
-                setattr(self.core.cpu, unit[0], System.UInt32(int(region)))
-                setattr(self.core.cpu, field, System.UInt32(value))
-                setattr(self.core.cpu, unit[0], selected)
 
 
 def save_initial_state():
