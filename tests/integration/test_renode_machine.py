@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import needs
@@ -250,7 +251,10 @@ def resident(server) -> int:
 
 def listening(process: int) -> set[str]:
     """Addresses on which ``process`` listens: its sockets among those of /proc/net in LISTEN."""
-    links = [str(one.readlink()) for one in Path(f"/proc/{process}/fd").iterdir()]
+    links = []
+    for one in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since then
+            links.append(str(one.readlink()))
     own = {one.removeprefix("socket:[").rstrip("]") for one in links if one.startswith("socket:")}
     rows = [
         line.split()
