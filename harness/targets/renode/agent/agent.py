@@ -223,7 +223,7 @@ class Agent(object):
     def step(self, target):
         """Length of the next slice in ns; it ends just before ``target`` instructions."""
         if self.asleep:
-            return min(self.next_limit(), LONGEST_NAP) + (0 if target else self.size)
+            return max(1 if target else self.size, min(self.next_limit(), LONGEST_NAP))
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))

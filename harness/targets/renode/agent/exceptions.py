@@ -13,6 +13,7 @@ ENTRY, SVC = 5, 2  # numbers of Renode's translation library
 #: The core was ended by a branch to where nothing is, or to where nothing may be executed.
 NO_MEMORY, NEVER_EXECUTED = 0xFE, 0xFF
 FAULTS = range(3, 8)  # HardFault to SecureFault
+FRAMED = (SP, LR, PC, XPSR)  # read at each entry; the others only if a fault is likely
 HARD_FAULT, MEM_MANAGE, BUS_FAULT = 3, 4, 5
 STACKING = 1 << 4 | 1 << 12  # CFSR: MSTKERR, STKERR
 SHCSR, ENABLED = 0xE000ED24, 16 - MEM_MANAGE  # bit of an exception: its number and this
@@ -55,39 +56,39 @@ class Exceptions(object):
 
     def restart(self):
         """After a reset."""
-        self.raised = 0  # number of the cause of an exception that is not taken yet
+        self.raised, self.pc = 0, 0  # cause of an exception that is not taken yet, and its pc
         self.entered = None  # the exception whose entry has not been looked at
-        self.before = None  # the core's registers before it
+        self.context = None  # the core before that entry: sp, lr, pc, xpsr, or all of it
+        self.state = None  # RAM at that entry, if a fault is likely
         self.seen = self.core.status()  # as the last fault left it
         self.changed = self.executed()  # instructions at the last entry or exit
         self.regions = None  # of the MPU, until firmware changes one
-        self.state = None  # at the entry that has not been looked at, if a fault is likely
 
     # -- called by Renode -------------------------------------------------------------------------
 
     def begins(self, number):
         """An instruction raises an exception, or one is about to be taken."""
         self.look()
-        if not self.raised:
-            self.before = self.core.context()
         if number != ENTRY:
-            self.raised = number
+            self.raised, self.pc = number, self.core.register(PC)
             return
         self.changed = self.executed()
         taken = self.core.word(ICSR) >> 12 & 0x1FF
         if not taken:
             return  # spurious: a mask was set just before
         if taken in FAULTS or self.raised not in (0, SVC):
-            self.report(taken, self.raised)
+            self.report(taken, self.raised, self.core.context())
         self.raised, self.entered = 0, taken
-        self.state = self.core.state(self.before) if self.may_be_refused() else None
+        self.context, self.state = self.core.registers(FRAMED), None
+        if self.may_be_refused(self.context[0]):
+            self.context = self.core.context()
+            self.state = self.core.state(self.context)
 
-    def may_be_refused(self):
+    def may_be_refused(self, sp):
         """True if the frame is outside RAM, or an MPU's region forbids to write a part of it.
 
-        RAM is then kept as it is now, since the handler changes it.
+        The core and RAM are then kept as they are now, since the handler changes them.
         """
-        sp = self.before[SP]
         first, last = sp - FRAME, sp - 1
         if not self.core.ram[0] <= first <= last < self.core.ram[1]:
             return True
@@ -120,29 +121,44 @@ class Exceptions(object):
             return
         entered, self.entered = self.entered, None
         running = self.core.register(XPSR) & IPSR
+        if running == entered and self.state is None:
+            return
         status = self.core.status()
         stacking = (status[0] & ~self.seen[0] | status[3] & ~self.seen[3]) & STACKING
         if stacking or (running in FAULTS and running != entered):
-            self.report(running, 0, entered)
+            self.report(running, 0, self.before_entry(), entered)
+
+    def before_entry(self):
+        """The core before the last entry; of what it did not stack, as it is now."""
+        if self.state is not None:
+            return self.context
+        now = self.core.context()
+        for number, value in zip(FRAMED, self.context):
+            now[CORE.index(number)] = value
+        return now
 
     def locked_up(self):
         """Reports what locked the core up."""
-        if not self.raised and self.entered is None:
-            self.before = self.core.context()
-        entered, self.entered = self.entered or 0, None
-        self.report(0, self.raised, 0 if self.raised else entered)
+        entered, self.entered = self.entered, None
+        if self.raised:
+            context = self.core.context()
+            context[PC] = self.pc  # which reads as that of a locked up core
+            self.report(0, self.raised, context)
+        elif entered is not None:
+            self.report(0, 0, self.before_entry(), entered)
+        else:
+            self.report(0, 0, self.core.context())
 
     def aborted(self):
         """Reports a branch outside memory, which ends the core, as what the chip would take."""
         self.look()
-        self.before = self.core.context()
         pc = self.core.register(PC)
         never = any(first <= pc < end for first, end in NEVER)
         number = MEM_MANAGE if never else BUS_FAULT
         limit = self.rest.execution_priority(False)
         if not self.core.word(SHCSR) >> number + ENABLED & 1 or self.rest.priority(number) >= limit:
             number = HARD_FAULT if limit > -1 else 0
-        self.report(number, NEVER_EXECUTED if never else NO_MEMORY)
+        self.report(number, NEVER_EXECUTED if never else NO_MEMORY, self.core.context())
 
     def handler_time(self):
         """Instructions since the last entry or exit, in a handler; 0 in thread mode."""
@@ -150,8 +166,8 @@ class Exceptions(object):
             return 0
         return self.executed() - self.changed
 
-    def report(self, taken, cause, entered=0):
-        """Sends ``fault``: exception that is taken (0: lockup), cause, status, registers.
+    def report(self, taken, cause, context, entered=0):
+        """Sends ``fault``: exception that is taken (0: lockup), cause, status, ``context``.
 
         ``entered`` is the exception whose entry caused it.
         """
@@ -159,8 +175,8 @@ class Exceptions(object):
         if self.faults <= MOST_FAULTS:
             self.flush()
             if self.faults <= MOST_STATES:
-                send("state " + ((entered and self.state) or self.core.state(self.before)))
-            numbers = [taken, cause, entered] + self.seen[:4] + status + self.before
+                send("state " + ((entered and self.state) or self.core.state(context)))
+            numbers = [taken, cause, entered] + self.seen[:4] + status + context
             words = " ".join("%x" % number for number in numbers)
             send("fault %d %x %s" % (self.now(), self.executed(), words))
         self.seen = status
