@@ -41,7 +41,7 @@ MUTANTS = [
      "faults: masked_by_faultmask"),
     ("exceptions.py", "return self.executed() - self.changed", "return 0",
      "ends: computes_in_a_handler"),
-    ("exceptions.py", "self.report(running, 0, entered)", "pass",
+    ("exceptions.py", "self.report(running, 0, self.before_entry(), entered)", "pass",
      "faults: stack_outside_ram_at_an_interrupt"),
     ("exceptions.py", "            self.flush()\n", "", "the_console_is_told_before_a_fault_and_"
      "before_a_core_that_ends"),
