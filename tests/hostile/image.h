@@ -119,8 +119,8 @@ typedef void (*Vector)(void);
 #ifdef BARE
 __attribute__((section(".vectors"), used)) const Vector vectors[] = {(Vector)stack_top, Reset};
 #elif defined WITHOUT_HANDLERS
-__attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {(Vector)stack_top,
-                                                                            Reset};
+__attribute__((section(".vectors"), used))
+const Vector vectors[16 + 65] = {(Vector)stack_top, Reset};
 #else
 __attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {
     [0] = (Vector)stack_top, [1] = Reset,        [2] = Fault,
