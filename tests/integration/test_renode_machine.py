@@ -24,7 +24,7 @@ from harness.build.standalone import build_standalone
 from harness.case import Case, run_case
 from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
-from harness.targets.renode import RenodePool
+from harness.targets.renode import RenodePool, RenodeServer
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
 TABLE = tomllib.loads((paths.platforms() / "chips" / "nrf9160.toml").read_text())
@@ -218,6 +218,20 @@ def test_a_run_opens_no_port_and_leaves_no_process_and_no_file_when_it_is_ended(
     run.wait(30)
     assert wait_for(lambda: not alive(renode))
     assert wait_for(lambda: not list(tmp_path.glob("tflm-hil-*")))
+
+
+@pytest.mark.slow
+def test_damaged_models_are_compiled_again(tmp_path, monkeypatch):
+    needs.require("renode")
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path))
+    with RenodeServer() as first:
+        assert first.client
+    models = list(tmp_path.glob("renode-models/*/renode/compiler-cache/[0-9A-F]*"))
+    assert models
+    for model in models:
+        model.write_bytes(model.read_bytes()[:1000])
+    with RenodeServer() as second:
+        assert second.client
 
 
 @pytest.mark.slow

@@ -27,6 +27,15 @@ def compiled_models(program: Path) -> Path | None:
         return None
 
 
+def forget_compiled(program: Path) -> bool:
+    """Remove the compiled models of ``program``, one of which may be damaged; False without any."""
+    folder = compiled_models(program)
+    kept = list(folder.glob("renode/compiler-cache/*")) if folder is not None else []
+    for file in kept:
+        file.unlink(missing_ok=True)
+    return bool(kept)
+
+
 def _identity(program: Path) -> str:
     """Names a build of Renode: its place, and size and time of its parts."""
     parts = [program, *(program.with_name(name) for name in _PARTS)]

@@ -133,7 +133,8 @@ def _first_line(text: str) -> str:
     """The line that says most: the compiler's first error in a model, or the first of all."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = (line for line in lines if _COMPILER_ERROR.search(line))
-    return next(errors, lines[0] if lines else "no reason given")
+    first = " ".join(lines[:2]) if lines and lines[0].endswith(":") else "".join(lines[:1])
+    return next(errors, first or "no reason given")
 
 
 def pipes() -> tuple[AgentLink, tuple[int, int]]:

@@ -25,7 +25,7 @@ from harness.base.power_on import DEFAULT_SEED
 from harness.base.process import RunningProgram
 from harness.elf import Image
 from harness.targets.renode import machine
-from harness.targets.renode.compiled import compiled_models
+from harness.targets.renode.compiled import compiled_models, forget_compiled
 from harness.targets.renode.differences import warnings_of_worlds
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, MonitorError, pipes
@@ -217,7 +217,12 @@ class RenodeServer(Closing):
         if self._connect is not None:
             return self._connect()
         assert self.program is not None
-        self._process = RenodeProcess(self.program, gdb=self._gdb)
+        try:
+            self._process = RenodeProcess(self.program, gdb=self._gdb)
+        except EnvironmentMissing:
+            if not forget_compiled(self.program.path):
+                raise
+            self._process = RenodeProcess(self.program, gdb=self._gdb)
         return self._process.link
 
     def machine(

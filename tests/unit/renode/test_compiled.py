@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.targets.renode import compiled
-from harness.targets.renode.compiled import compiled_models
+from harness.targets.renode.compiled import compiled_models, forget_compiled
 
 
 @pytest.fixture
@@ -86,3 +86,14 @@ def test_the_same_build_at_another_place_has_another_folder(program):
 def test_a_link_to_a_build_has_the_folder_of_the_build(program, tmp_path):
     (tmp_path / "link").symlink_to(program)
     assert compiled_models(tmp_path / "link") == compiled_models(program)
+
+
+def test_compiled_models_are_forgotten_once(program):
+    folder = compiled_models(program)
+    assert folder is not None
+    kept = folder / "renode" / "compiler-cache" / "5EED"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"damaged")
+    assert forget_compiled(program)
+    assert not kept.exists()
+    assert not forget_compiled(program)
