@@ -84,7 +84,7 @@ MUTANTS = [
      "a_pin_reset_starts_the_image_again_and_instructions_go_on"),
     ("agent.py", "return self.sleeping or", "return True or",
      "an_elapsed_time_and_a_count_are_exact"),
-    ("agent.py", "self.sleeping = sleeping", "self.sleeping = False", "sleeps"),
+    ("agent.py", "self.sleeping = sleeping", "self.sleeping = False", "ends: sleeps"),
     ("agent.py", "self.executed() != self.at_symbol", "True",
      "a_symbol_is_reached_once_each_time"),
     ("agent.py", "            self.console.flush()  #", "            #",
