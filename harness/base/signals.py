@@ -8,6 +8,7 @@ processes. Results are collected within :class:`Keeping` and reported afterwards
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import signal
 import sys
@@ -110,8 +111,13 @@ class Keeping:
 def worker(parent: int) -> None:
     """Make this process a worker of process ``parent``: it dies with its parent.
 
-    It ignores Ctrl-C, which reaches the whole process group: the parent decides what to do.
+    It ignores Ctrl-C, which reaches the whole process group: the parent decides what to do. Its
+    logs reach standard error alone: what it wrote to a file of the parent's (Robot's output.xml)
+    would come with the lines that the parent has buffered there.
     """
+    for handler in list(logging.root.handlers):
+        if getattr(handler, "stream", None) is not sys.stderr:
+            logging.root.removeHandler(handler)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

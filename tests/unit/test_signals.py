@@ -1,6 +1,9 @@
 """Signals in blocks that raise them or hold them back."""
 
+import logging
+import os
 import signal
+from multiprocessing import get_context
 
 import pytest
 
@@ -43,3 +46,34 @@ def test_handlers_are_restored(block):
     with block():
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+class Kept(logging.Handler):
+    """As Robot's, which writes to a file that a forked process has, too, with its buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def test_a_workers_logs_do_not_reach_the_files_of_its_parent():
+    kept = Kept()
+    logging.root.addHandler(kept)
+    try:
+        child = get_context("fork").Process(target=_log_as_worker, args=(os.getpid(), kept))
+        child.start()
+        child.join()
+        logging.warning("of the parent")
+    finally:
+        logging.root.removeHandler(kept)
+    assert child.exitcode == 0  # the number of lines that its handler got
+    assert kept.lines == ["of the parent"]
+
+
+def _log_as_worker(parent: int, kept: Kept) -> None:
+    signals.worker(parent)
+    logging.warning("of the worker")
+    os._exit(len(kept.lines))
