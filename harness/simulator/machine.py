@@ -27,7 +27,7 @@ from harness.simulator import loader
 from harness.simulator.chip import SimulatedChip
 from harness.simulator.engine import Reason
 from harness.simulator.event_queue import NEVER
-from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
+from harness.simulator.faults import FaultRecord, report, where
 from harness.simulator.mpu_regions import enabled_regions
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.uarte import Uarte
@@ -569,14 +569,6 @@ class Machine:
     def fault_report(self, record: FaultRecord) -> str:
         """The decoded report of one fault."""
         return report(record, self.firmware)
-
-    def fault_image(self, record: FaultRecord) -> str:
-        """The name of the faulty image of two worlds; "" with one world."""
-        return image_of(record, self.firmware)
-
-    def fault_access(self, record: FaultRecord) -> str:
-        """Describe the refused access or jump between two worlds; "" with one world."""
-        return refused_access(record) if record.world else ""
 
     def fault_place(self, record: FaultRecord) -> str:
         """Function, file and line of the faulty code."""

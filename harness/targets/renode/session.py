@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
@@ -142,11 +143,15 @@ class RenodeSession(Session):
             lines = self.agent.call("send_warnings()")
             self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
             self._divided |= bool(self.agent.call("send_attribution()"))
-        notes = [*self._notes, *scan.notes(self._image)]
+        notes = [*self._notes, *self._computed_wrongly]
         if self._divided:
             texts = (_NO_SPU, *self._server.warnings_of_worlds)
             notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
         return (*notes, *findings_in(self._warnings, self._image))
+
+    @cached_property
+    def _computed_wrongly(self) -> Sequence[Finding]:
+        return scan.notes(self._image)
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:
