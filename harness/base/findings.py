@@ -231,6 +231,8 @@ class Kind(StrEnum):
     )  # fmt: skip
 
 
+#: The kinds by name.
+KINDS = {str(kind): kind for kind in Kind}
 #: Kinds that inform and never fail a case by themselves.
 NOTES = frozenset(kind for kind in Kind if kind.severity is Severity.NOTE)
 #: Kinds that the firmware does not survive.

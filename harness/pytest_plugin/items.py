@@ -14,7 +14,7 @@ import pytest
 
 from harness.base import files, tables
 from harness.base.errors import HilError
-from harness.base.findings import Finding, Kind
+from harness.base.findings import KINDS, Finding
 from harness.base.form import formatted
 from harness.base.text import count_of
 from harness.case import Case, CaseResult, Verdict
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 #: The hint of a session that fails because a case did not run.
 ALLOW_HINT = "--hil-allow-skips, if this is intended"
-_KINDS = {str(kind): kind for kind in Kind}
 #: Seconds for which a worker of xdist waits for a board in use by another worker.
 _BOARD_WAIT = 600.0
 
@@ -260,7 +259,7 @@ def _start_notes(results: list[dict[str, Any]]) -> list[str]:
         f"note: {result['name']}: {one['message']}"
         for result in results
         for one in result["findings"]
-        if is_start_note(Finding(_KINDS[one["kind"]], one["message"], one["subject"]))
+        if is_start_note(Finding(KINDS[one["kind"]], one["message"], one["subject"]))
     )
     return list(dict.fromkeys(notes))
 

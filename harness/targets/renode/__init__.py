@@ -51,7 +51,7 @@ def open(  # noqa: A001 - the name that harness.targets calls
         owns_server=server is None,
         power_on=seed,
         anywhere=anywhere,
-        console=(wiring or kit.console).uarte,
+        console=wiring,
     )
 
 

@@ -41,8 +41,9 @@ class AgentClient:
 class RenodeMemory:
     """The memory of the machine; peripherals (from 0x4000_0000) are accessed in 32-bit words."""
 
-    def __init__(self, agent: AgentClient) -> None:
-        self._agent = agent
+    def __init__(self, agent: AgentClient, change: Callable[[str], None]) -> None:
+        """``change`` calls a method of the agent that changes the machine."""
+        self._agent, self._change = agent, change
 
     def read(self, address: int, size: int) -> bytes:
         """``size`` bytes from ``address``; peripherals are read in aligned words."""
@@ -72,18 +73,18 @@ class RenodeMemory:
                 )
             for offset in range(0, len(data), 4):
                 value = int.from_bytes(data[offset : offset + 4], "little")
-                self._agent.call(f"write_word({address + offset}, {value})")
+                self._change(f"write_word({address + offset}, {value})")
             return
         for offset in range(0, len(data), _PIECE):
             piece = data[offset : offset + _PIECE]
-            self._agent.call(f"write_bytes({address + offset}, '{piece.hex()}')")
+            self._change(f"write_bytes({address + offset}, '{piece.hex()}')")
 
 
 class RenodePins:
     """Port 0 of Renode's model; see :class:`harness.targets.pins.Pins`."""
 
-    def __init__(self, agent: AgentClient) -> None:
-        self._agent = agent
+    def __init__(self, agent: AgentClient, change: Callable[[str], None]) -> None:
+        self._agent, self._change = agent, change
 
     def read(self, pin: int) -> bool:
         """The level of ``pin``."""
@@ -91,4 +92,4 @@ class RenodePins:
 
     def drive(self, pin: int, level: bool | None) -> None:
         """Drives ``pin``; None releases it to its pull resistor."""
-        self._agent.call(f"drive({pin}, {level})")
+        self._change(f"drive({pin}, {level})")

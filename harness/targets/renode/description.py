@@ -7,63 +7,24 @@ and ``BOARD_nonsecure.repl``, for non-secure images alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from harness.base.platforms import Area, BoardTable, ChipTable, Peripheral
+from harness.base.platforms import Area, BoardTable, ChipTable, ConsoleWiring, Peripheral
+from harness.simulator.peripherals import MODELS
 
-#: Regions of the core's SAU, to which peripherals/spu.py writes those of the SPU: enough for 64
+#: Regions of the core's SAU, to which peripherals/parts.cs writes those of the SPU: enough for 64
 #: regions of each memory, every other one non-secure.
 SAU_REGIONS = 72
+#: What is included before a description, in this order: the runtime, and the models made from those
+#: of the simulator (tests/support/csharp).
+SOURCES = tuple(
+    f"{name}.cs"
+    for name in ("python", "tables", "registers", "device", "models", "parts", "chip", "unmodelled")
+)
 #: Addresses of the system control space of each security state (Armv8-M ARM, B3.2), and of DWT.
 _SCS, _SCS_NS, _DWT = 0xE000_E000, 0xE002_E000, 0xE000_1000
-
-
-@dataclass(frozen=True)
-class RenodeModel:
-    """The model of a block: a class of Renode, or of peripherals/counters.cs."""
-
-    type: str
-    attributes: tuple[str, ...] = ()
-    lost: str = ""  # functions of the block that the model does not have
-    mute: bool = False  # it has no interrupt
-
-
-_CLOCK = RenodeModel(
-    "Miscellaneous.NRF_CLOCK",
-    lost="Clocks start at once. Lost: POWER and RESET (RESETREAS reads 0, GPREGRET is not kept).",
-)
-#: ``model`` in the chip's table -> Renode's model.
-MODELS: Mapping[str, RenodeModel] = {
-    "clock": _CLOCK,
-    "clock_reset": _CLOCK,
-    "egu": RenodeModel("Miscellaneous.NRF52840_EGU"),
-    "gpio": RenodeModel("GPIOPort.NRF52840_GPIO", mute=True),
-    "gpiote": RenodeModel("GPIOPort.NRF52840_GPIOTasksEvents"),
-    "rtc": RenodeModel("Timers.Nrf9160Rtc"),
-    "timer": RenodeModel("Timers.Nrf9160Timer"),
-    "uarte": RenodeModel(
-        "UART.NRF52840_UART",
-        ("easyDMA: true",),
-        "Transfers take no virtual time; ENDTX and TXSTOPPED come together.",
-    ),
-    "wdt": RenodeModel("Timers.NRF52840_Watchdog"),
-}
-_UNMODELLED = RenodeModel(
-    "Miscellaneous.Unmodelled",
-    lost="Without a model: reads give 0, writes are lost, each access is logged.",
-    mute=True,
-)
-_UNMODELLED_SIZE = 0x1000  # if the description names none
-#: Blocks modelled by scripts in peripherals/, which harness/targets/renode/machine.py adds.
-SCRIPTS = ("NVMC", "DPPIC", "SPU")
-#: Addresses of debug components that exist on the chip (Armv8-M ARM, B11).
+#: Addresses of debug components that exist on the chip (Armv8-M ARM, B11): without a model.
 _DEBUG = {"itm": 0xE000_0000, "fpb": 0xE000_2000, "tpiu": 0xE004_0000, "etm": 0xE004_1000}
-
-
-def unmodelled(chip: ChipTable) -> tuple[Peripheral, ...]:
-    """Return the blocks of ``chip`` for which there is no model in Renode or in this project."""
-    return tuple(one for one in chip.blocks if one.model not in MODELS and one.name not in SCRIPTS)
 
 
 def name_of(board: BoardTable, *, non_secure: bool) -> str:
@@ -91,34 +52,32 @@ def made_from(table: str) -> str:
 def chip_description(chip: ChipTable) -> str:
     """Return ``CHIP.repl``: the core, the memories, and every block of the table.
 
-    The models of peripherals/*.cs must be included before it.
+    The :data:`SOURCES` must be included before it.
     """
-    in_both = [one for one in chip.blocks if len(one.bases) > 1]
-    in_one = [one for one in chip.blocks if len(one.bases) == 1]
-    noted: set[str] = set()
-    parts = [
-        f"// {chip.name} for Renode 1.17 or later.\n"
-        f"// {made_from(f'chips/{chip.key}.toml')}\n"
-        "// It needs peripherals/*.cs included before it. What a model lacks is said at the first\n"
-        "// block that has it. NVMC, DPPIC and SPU are scripts in peripherals/.\n",
-        _core(chip),
-        "// ---- memory\n",
-        "// Lost: NVMC.CONFIG does not gate writes, and they can set bits.\n",
-        *(_memory(chip, area) for area in chip.areas),
-        "// ---- peripherals in the secure and the non-secure window\n",
-        *_blocks(chip, in_both, noted),
-        "// ---- peripherals in one window\n",
-        *_blocks(chip, in_one, noted),
-        *(f"{name}: {_UNMODELLED.type} @ sysbus {_hex(at)}\n" for name, at in _DEBUG.items()),
-    ]
-    return "\n".join(parts)
+    return "\n".join(
+        (
+            f"// {chip.name} for Renode 1.17 or later.\n"
+            f"// {made_from(f'chips/{chip.key}.toml')}\n"
+            "// It needs peripherals/*.cs included before it; BOARD.resc does so.\n",
+            _core(chip),
+            "// ---- memory\n",
+            *(_memory(chip, area) for area in chip.areas),
+            "// ---- peripherals\n",
+            *(_block(chip, block) for block in chip.blocks),
+            "// ---- debug components: reads give 0, writes are lost, each access is logged\n",
+            *(
+                f"{name}: Miscellaneous.Unmodelled @ sysbus {_hex(at)}\n"
+                for name, at in _DEBUG.items()
+            ),
+        )
+    )
 
 
 def _core(chip: ChipTable) -> str:
     mask = 0xFF << (8 - chip.priority_bits) & 0xFF
     return f"""\
-// The chip's SAU has no regions and leaves attribution to the SPU; here the SPU (peripherals/spu.py)
-// writes its regions into the SAU. Lost: security attributes of peripherals.
+// The chip's SAU has no regions and leaves attribution to the SPU; here the SPU writes its regions
+// into the SAU.
 cpu: CPU.CortexM @ sysbus
     cpuType: "{chip.core}"
     nvic: nvic
@@ -140,6 +99,11 @@ nvic: IRQControllers.NVIC @ {{
 // Counts virtual time: one count per instruction.
 dwt: Miscellaneous.DWT @ sysbus {_hex(_DWT)}
     frequency: {chip.cpu_hz}
+
+// What all peripherals share: time, DPPI, EasyDMA, security, resets.
+chip: Nordic.Chip @ sysbus
+    table: "{chip.key}"
+    cpu: cpu
 """  # noqa: E501 - a line of Renode's language
 
 
@@ -148,45 +112,40 @@ def _memory(chip: ChipTable, area: Area) -> str:
     kind = "MappedMemory" if words is None else "ArrayMemory"
     text = f"{area.name}: Memory.{kind} @ sysbus {_hex(area.origin)}\n    size: {area.size:#x}\n"
     if words is None:
-        return text
+        return text + ("    ResetByte: 0xFF\n" if area.name == "flash" else "")
     writes = (f"        WriteDoubleWord 0x{at:03X} {_hex(word)}\n" for at, word in words.items())
     return f"{text}    initialValue: 0xFF\n    init:\n{''.join(writes)}"
 
 
-def _blocks(chip: ChipTable, blocks: Iterable[Peripheral], noted: set[str]) -> Iterable[str]:
-    for block in blocks:
-        if block.name in SCRIPTS:
-            continue
-        model = MODELS.get(block.model, _UNMODELLED)
-        text = _block(chip, block, model)
-        if model.lost and model.lost not in noted:
-            noted.add(model.lost)
-            text = f"// {model.lost}\n{text}"
-        yield text
-
-
-def _block(chip: ChipTable, block: Peripheral, model: RenodeModel) -> str:
-    first, *others = (f"sysbus {_hex(address)}" for address in block.addresses)
-    where = first
-    if others:
-        registered = ";\n        ".join((first, *others))
-        where = f"{{\n        {registered}\n    }}"
-    lines = [f"{block.name.lower()}: {model.type} @ {where}", *model.attributes]
-    if model is _UNMODELLED and block.size != _UNMODELLED_SIZE:
-        lines.append(f"size: {block.size:#x}")
-    if block.model == "gpiote":
-        ports = (one.name.lower() for one in chip.blocks if one.model == "gpio")
-        lines += [f"port{number}: {name}" for number, name in enumerate(ports)]
-    if block.irq is not None and not model.mute:
+def _block(chip: ChipTable, block: Peripheral) -> str:
+    places = [_place(chip, block, address) for address in block.addresses]
+    listed = ";\n        ".join(places)
+    where = listed if len(places) == 1 else f"{{\n        {listed}\n    }}"
+    lines = [
+        f"{block.name.lower()}: Nordic.{MODELS[block.model].__name__} @ {where}",
+        "chip: chip",
+        f'block: "{block.name}"',
+    ]
+    if block.irq is not None:
         lines.append(f"-> nvic@{block.irq}")
     return "\n    ".join(lines) + "\n"
 
 
+def _place(chip: ChipTable, block: Peripheral, address: int) -> str:
+    """A registration; the model must know through which of two windows it is reached."""
+    if len(block.addresses) == 1 or address >= chip.secure_window:
+        return f"sysbus {_hex(address)}"
+    return (
+        f"sysbus new Bus.BusMultiRegistration {{ address: {_hex(address)};"
+        f' size: {block.size:#x}; region: "NonSecure" }}'
+    )
+
+
 def board_description(board: BoardTable) -> str:
-    """Return ``BOARD.repl``: LEDs and buttons at the pins of port 0 that the table names."""
+    """Return ``BOARD.repl``: the console's wiring, LEDs and buttons at the pins of port 0."""
     leds = {name: pin for name, pin in board.pins.items() if name.startswith("led")}
     keys = {name: pin for name, pin in board.pins.items() if name not in leds}
-    console = board.console
+    pulled = sum(1 << pin for pin in keys.values())
     lights = "".join(f"{name}: Miscellaneous.LED @ p0 {pin}\n" for name, pin in leds.items())
     wires = "".join(f"    {pin} -> {name}@0\n" for name, pin in leds.items())
     buttons = "\n".join(
@@ -199,14 +158,34 @@ def board_description(board: BoardTable) -> str:
 
 using "./{board.chip.key}.repl"
 
-// The console is {console.uarte.lower()}: TX P0.{console.pins.txd}, {console.baud} baud.
+// The console: pins TXD, RXD, RTS, CTS (-1: open), baud rate, parity, stop bits, flow control.
+{board.console.uarte.lower()}:
+    init:
+        Wire {_words(board.console)}
 
 // An LED's state is its pin's level.
 {lights}
 p0:
+    PulledToGround: {pulled:#x}
 {wires}
 // Buttons and switches pull to ground.
 {buttons}"""
+
+
+def wiring_of(console: ConsoleWiring) -> tuple[str | int, ...]:
+    """Return the model's name, and what Wire() of a UARTE's model takes (peripherals/parts.cs)."""
+    pins = (console.pins.txd, console.pins.rxd, console.pins.rts, console.pins.cts)
+    return (
+        console.uarte.lower(),
+        *(-1 if pin is None else pin for pin in pins),
+        *(console.baud, console.parity, console.stop_bits, console.flow_control, console.board),
+    )
+
+
+def _words(console: ConsoleWiring) -> str:
+    """Format the arguments of Wire() as Renode's language has them."""
+    _, *numbers, board = wiring_of(console)
+    return " ".join(str(one).lower() for one in numbers) + f' "{board}"'
 
 
 def _non_secure(board: BoardTable) -> str:

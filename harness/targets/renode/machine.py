@@ -6,14 +6,9 @@ from pathlib import Path
 
 from harness.base import paths, platforms, power_on
 from harness.base.clock import RESETS_IN_A_LOOP
-from harness.base.platforms import BoardTable, ChipTable, Peripheral
+from harness.base.platforms import BoardTable, ChipTable, ConsoleWiring
 from harness.elf import Image
-from harness.targets.renode.description import (
-    SAU_REGIONS,
-    SCRIPTS,
-    made_from,
-    name_of,
-)
+from harness.targets.renode.description import SOURCES, made_from, name_of, wiring_of
 
 #: Renode's numbers of registers; EPSR.T.
 _OTHER_SP, _XPSR, _FPSCR, _S0, _THUMB = 22, 25, 74, 75, 1 << 24
@@ -37,27 +32,31 @@ def make(chip: ChipTable, *, non_secure: bool, quantum: float) -> list[str]:
         f"machine LoadPlatformDescription {monitor_path(description)}",
         "sysbus.nvic FilterCcrDiv0Write false",
         "sysbus UnhandledAccessBehaviour ThrowException",
-        *_scripts(chip, monitor_path(paths.platforms())),
     ]
 
 
 def start_script(board: BoardTable) -> str:
     """Return ``BOARD.resc``, a script for running an ELF file on the board by hand."""
-    scripts = "\n".join(_scripts(board.chip, "$ORIGIN"))
+    sources = " ".join(f"$ORIGIN/peripherals/{name}" for name in SOURCES)
     return f'''\
 :name: {board.name}
-:description: Runs a secure image on this board. Set $bin to an ELF file first.
+:description: Runs an image on this board. Set $bin to an ELF file first.
 
 # {made_from(f"boards/{board.key}.toml")}
 # renode -e '$bin=@path/to/zephyr.elf; include @platforms/{board.key}.resc; start'
+#
+# A non-secure image that runs alone needs these two before the script:
+# $board="{board.key}_nonsecure" and $vectors={board.partitions.nonsecure:#x}
 
 $name?="{board.key}"
+$board?="{board.key}"
+$vectors?={board.chip.area("flash").origin:#x}
 using sysbus
-include $ORIGIN/peripherals/counters.cs $ORIGIN/peripherals/unmodelled.cs
+include {sources}
 mach create $name
-machine LoadPlatformDescription $ORIGIN/{board.key}.repl
-
-{scripts}
+machine LoadPlatformDescription $ORIGIN/$board.repl
+sysbus.nvic FilterCcrDiv0Write false
+sysbus UnhandledAccessBehaviour ThrowException
 
 # Skip idle time instead of waiting for the wall clock.
 emulation SetGlobalAdvanceImmediately true
@@ -68,25 +67,26 @@ showAnalyzer {board.console.uarte.lower()}
 macro reset
 """
     sysbus LoadELF $bin
-    cpu VectorTableOffset `sysbus GetSymbolAddress "_vector_table"`
+    cpu VectorTableOffset $vectors
+    nvmc GuardErased
 """
 runMacro $reset
 '''
 
 
-def agent(chip: ChipTable, vectors: int, console: str, seed: int) -> str:
+def agent(chip: ChipTable, vectors: int, console: ConsoleWiring, seed: int) -> str:
     """Return the constructor of the agent for an image whose vector table is at ``vectors``.
 
-    ``console`` is the UARTE that is heard. Registers that a reset leaves undefined have the pattern
-    of ``seed``.
+    ``console`` is the wiring of the UARTE that is heard. Registers that a reset leaves undefined
+    have the pattern of ``seed``.
 
     Renode executes one instruction per cycle, as the built-in simulator does.
     """
     memories = tuple((area.origin, area.end) for area in (chip.area("flash"), chip.area("ram")))
     regions = (chip.spu_regions(name) for name in ("flash", "ram"))
     spu = (chip.peripheral("SPU").addresses[0], *regions, _peripherals(chip))
-    facts = f"{chip.cpu_hz // 1_000_000}, {memories}, {chip.gpio.pins}, {spu}, {RESETS_IN_A_LOOP}"
-    return f"Agent({vectors:#x}, {_undefined_registers(seed)}, '{console.lower()}', {facts})"
+    facts = f"{chip.cpu_hz // 1_000_000}, {memories}, {spu}, {RESETS_IN_A_LOOP}"
+    return f"Agent({vectors:#x}, {_undefined_registers(seed)}, {wiring_of(console)}, {facts})"
 
 
 def _undefined_registers(seed: int) -> dict[int, int]:
@@ -125,42 +125,9 @@ def load(image: Image, folder: Path, seed: int) -> str:
     return f"load({contents})"
 
 
-def _scripts(chip: ChipTable, folder: str) -> list[str]:
-    """Return commands for the blocks modelled by scripts in ``folder``/peripherals."""
-    flash, ram = chip.area("flash"), chip.area("ram")
-    facts = {
-        "NVMC": (flash.origin, flash.size, chip.flash.page),
-        "DPPIC": (chip.dppi_channels,),
-        "SPU": (
-            *(flash.origin, chip.flash.region, chip.spu_regions("flash")),
-            *(ram.origin, chip.ram.region, chip.spu_regions("ram")),
-            *(chip.nonsecure_window, chip.secure_window - chip.nonsecure_window),
-            _peripherals(chip),
-            SAU_REGIONS,
-        ),
-    }
-    return [
-        command
-        for block in map(chip.peripheral, SCRIPTS)
-        for command in _script(folder, block, facts[block.name])
-    ]
-
-
 def _peripherals(chip: ChipTable) -> int:
     """Return the number of peripheral ids, to which the SPU gives attributes."""
     return max(block.number for block in chip.blocks) + 1
-
-
-def _script(folder: str, block: Peripheral, facts: tuple[int, ...]) -> list[str]:
-    """Return commands that put the script of a block on the bus and pass it ``facts`` in order."""
-    name = block.name.lower()
-    first, *others = block.addresses
-    file = f"{folder}/peripherals/{name}.py"
-    return [
-        f'machine PyDevFromFile {file} {first:#x} {block.size:#x} True "{name}"',
-        *(f"sysbus.{name} ControlWrite {number} {fact:#x}" for number, fact in enumerate(facts)),
-        *(f"sysbus Redirect {other:#x} {first:#x} {block.size:#x}" for other in others),
-    ]
 
 
 def monitor_path(path: Path) -> str:

@@ -20,12 +20,13 @@ from harness.base.errors import (
     TargetLost,
     UsageError,
 )
-from harness.base.platforms import ChipTable
+from harness.base.platforms import ChipTable, ConsoleWiring
 from harness.base.power_on import DEFAULT_SEED
 from harness.base.process import RunningProgram
 from harness.elf import Image
 from harness.targets.renode import machine
 from harness.targets.renode.compiled import compiled_models, forget_compiled
+from harness.targets.renode.description import SOURCES
 from harness.targets.renode.differences import warnings_of_worlds
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink, MonitorError, pipes
@@ -47,7 +48,6 @@ AGENT = tuple(
     )
 )  # fmt: skip
 #: Models in C#, which platform descriptions name.
-MODELS = ("counters.cs", "unmodelled.cs")
 #: Synchronous logging: an asynchronous logging thread may wait for its empty queue forever, and
 #: after 10,000 further messages the emulation blocks.
 _CONFIG = "[general]\nuse-synchronous-logging = True\ncompiler-cache-enabled = True\n"
@@ -125,7 +125,7 @@ class RenodeProcess:
             last = process.last_line(self._program.output, "it printed nothing")
             hint = "start it by hand with --console to see why"
             raise TargetLost(f"Renode {failure}: {last}", hint=hint) from error
-        self._include(*(paths.platforms() / "peripherals" / name for name in MODELS))
+        self._include(*(paths.platforms() / "peripherals" / name for name in SOURCES))
         for file in AGENT[1:]:
             self._include(file)
 
@@ -229,15 +229,15 @@ class RenodeServer(Closing):
         self,
         image: Image,
         vectors: int,
-        console: str,
+        console: ConsoleWiring,
         *,
         non_secure: bool = False,
         power_on: int = DEFAULT_SEED,
     ) -> AgentLink:
         """Prepare a clean machine with ``image`` in its memories, until :meth:`release`.
 
-        ``vectors`` is the address of its vector table, ``console`` the UARTE that is heard;
-        ``power_on`` is the seed of RAM and registers.
+        ``vectors`` is the address of its vector table, ``console`` the wiring of the UARTE that is
+        heard; ``power_on`` is the seed of RAM and registers.
         """
         if self.busy:
             raise UsageError(

@@ -9,7 +9,8 @@ from functools import cached_property
 from harness.base.clock import Deadline
 from harness.base.core_state import CoreState
 from harness.base.errors import TargetLost, Unsupported
-from harness.base.findings import Finding, Kind
+from harness.base.findings import KINDS, Finding, Kind
+from harness.base.platforms import ConsoleWiring, board_with
 from harness.base.power_on import DEFAULT_SEED
 from harness.elf import Image
 from harness.elf.coverage import Block, Coverage
@@ -43,14 +44,11 @@ _STOPS = {
     "symbol": Stop.CONDITION,
     "count": Stop.CONDITION,
     "idle": Stop.IDLE,
+    "off": Stop.SYSTEM_OFF,
     "resets": Stop.RESET_LOOP,
     "lockup": Stop.LOCKUP,
     "abort": Stop.LOCKUP,
 }
-_NO_SPU = (
-    "Renode has no SPU: its flash and RAM regions are modelled as regions of the SAU, and"
-    " peripherals have no security attribution"
-)
 #: The registers in the order in which the agent sends them.
 REGISTERS = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc", "xpsr")
 
@@ -59,8 +57,8 @@ class RenodeSession(Session):
     """An image in a machine of Renode; see :class:`harness.targets.session.Session`.
 
     ``owns_server``: Renode ends with the session. ``power_on`` is the seed of the RAM's content.
-    ``anywhere``: the vector table need not be where the chip looks. ``console`` is the UARTE that
-    is heard.
+    ``anywhere``: the vector table need not be where the chip looks. ``console`` is the wiring of
+    the UARTE that is heard, by default that of the chip's kit.
     """
 
     target = "renode"
@@ -73,52 +71,66 @@ class RenodeSession(Session):
         owns_server: bool,
         power_on: int = DEFAULT_SEED,
         anywhere: bool = False,
-        console: str = "UARTE0",
+        console: ConsoleWiring | None = None,
     ) -> None:
         self._image = image
         self._server = server
         self._owns = owns_server
         self._power_on = power_on
+        self._wiring = console or board_with(image.chip.key).console
         self._started = time.monotonic()
         self.agent = AgentClient(server.client, server)
-        self._time = 0.0
-        self._event = -1  # when the last fault, call or return was, in ns
-        self._executed = self._resets = self._in_handler = self._unread = 0
-        self._console: list[ConsoleChunk] = []
-        self._faults: list[Fault] = []
-        self._calls = CallLog()
+        self._unread = 0
+        self._inputs: list[tuple[float, str]] = []  # what came from outside, by virtual time
+        self._pages: set[int] = set()  # pages of flash that hold data and are stored to
+        self._clear()
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
         self._notes += image.chip.approximations
-        self._warnings = self._reason = ""
         self._closed = False
-        self._state: SeenState | None = None  # belongs to the next reported fault
-        self._divided = False  # something is non-secure
         self._not_reusable = False  # whether a reset may not restore the machine's first state
         self._opened = False
         try:
-            loaded = loader.load(image, image.chip, anywhere=anywhere)
-            self._notes += loaded.start.notes(non_secure=loaded.non_secure)
-            link = server.machine(
-                image,
-                loaded.vectors,
-                console,
-                non_secure=loaded.non_secure,
-                power_on=power_on,
-            )
-            self._opened = True
-            self.agent = AgentClient(link, server)
-            self._memory = RenodeMemory(self.agent)
-            svc = image.symbol("z_arm_svc")
-            if svc is not None:
-                self.agent.call(f"hook_svc({svc.address & ~1})")
+            self._loaded = loader.load(image, image.chip, anywhere=anywhere)
+            self._notes += self._loaded.start.notes(non_secure=self._loaded.non_secure)
+            self._start()
         except BaseException:
             self.close()
             raise
 
+    def _clear(self) -> None:
+        """Forgets what has been seen."""
+        self._time = 0.0
+        self._event = -1  # when the last fault, call or return was, in ns
+        self._executed = self._resets = self._in_handler = 0
+        self._console: list[ConsoleChunk] = []
+        self._faults: list[Fault] = []
+        self._calls = CallLog()
+        self._warnings = self._reason = ""
+        self._seen: list[Finding] = []
+        self._state: SeenState | None = None  # belongs to the next reported fault
+        self._divided = False  # something is non-secure
+
+    def _start(self) -> None:
+        """Puts the image into a clean machine."""
+        link = self._server.machine(
+            self._image,
+            self._loaded.vectors,
+            self._wiring,
+            non_secure=self._loaded.non_secure,
+            power_on=self._power_on,
+        )
+        self._opened = True
+        self.agent = AgentClient(link, self._server)
+        if self._pages:
+            self.agent.call(f"guard({sorted(self._pages)})")
+        svc = self._image.symbol("z_arm_svc")
+        if svc is not None:
+            self.agent.call(f"hook_svc({svc.address & ~1})")
+
     @property
     def memory(self) -> RenodeMemory:
         """The machine's memory."""
-        return self._memory
+        return RenodeMemory(self.agent, self._change)
 
     @property
     def power_on(self) -> int:
@@ -138,16 +150,24 @@ class RenodeSession(Session):
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """Approximations, and unmodelled accesses by the firmware, from Renode's warnings."""
+        """Approximations, what the models saw, and unmodelled accesses from Renode's warnings."""
         if not self.agent.gone and not self._closed:
             lines = self.agent.call("send_warnings()")
             self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
+            self._seen = [self._finding(line) for line in self.agent.call("send_findings()")]
             self._divided |= bool(self.agent.call("send_attribution()"))
         notes = [*self._notes, *self._computed_wrongly]
         if self._divided:
-            texts = (_NO_SPU, *self._server.warnings_of_worlds)
+            texts = self._server.warnings_of_worlds
             notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
-        return (*notes, *findings_in(self._warnings, self._image))
+        return (*notes, *self._seen, *findings_in(self._warnings, self._image))
+
+    def _finding(self, line: str) -> Finding:
+        """What a model saw: its time in ticks, pc, kind, and subject and message in hex."""
+        ticks, pc, kind, subject, message = line.split(" ")
+        text = f"{_text(message)} (by {self._image.locate(int(pc, 16))})"
+        time = int(ticks) / self._image.chip.cpu_hz
+        return Finding(KINDS[kind], text, _text(subject), time=time)
 
     @cached_property
     def _computed_wrongly(self) -> Sequence[Finding]:
@@ -184,7 +204,7 @@ class RenodeSession(Session):
 
     def watch_calls(self, addresses: Iterable[int], seen: SeesCall | None = None) -> None:
         """Records calls of the functions at ``addresses`` from now on."""
-        self.agent.call(f"calls.watch({[address & ~1 for address in addresses]})")
+        self._change(f"calls.watch({[address & ~1 for address in addresses]})")
 
     @property
     def calls(self) -> Sequence[Call]:
@@ -215,11 +235,47 @@ class RenodeSession(Session):
             condition = f"until('{until.pattern.hex()}')"
         else:
             condition = "until()" if address is None else f"until('', {address})"
-        return self._run(condition, deadline, end, target)
+        return self._run_strictly(condition, deadline, end, target)
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Runs until the instruction at ``address`` is next."""
-        return self._run(f"until('', {address})", deadline)
+        return self._run_strictly(f"until('', {address})", deadline)
+
+    def _run_strictly(
+        self, condition: str, deadline: Deadline, end: float = float("inf"), target: int = 0
+    ) -> Stop:
+        """Runs; if firmware has stored unseen to flash that holds data, again from the start.
+
+        Then each store to these pages is seen, as those to erased ones always are. Seeing them
+        makes reading the page slow.
+        """
+        while True:
+            before = self._time
+            stop = self._run(condition, deadline, end, target)
+            changed = set() if self.agent.gone else self._changed_pages()
+            if not changed:
+                return stop
+            self._pages |= changed
+            self._repeat(before, deadline)
+
+    def _changed_pages(self) -> set[int]:
+        return {int(line) for line in self.agent.call("send_changed()")}
+
+    def _repeat(self, until: float, deadline: Deadline) -> None:
+        """Runs the image again up to a virtual time, with the same inputs."""
+        inputs, self._inputs = self._inputs, []
+        self._server.release(reusable=False)
+        self._clear()
+        self._start()
+        for seconds, call in inputs:
+            self._run("until()", deadline, seconds)
+            self._change(call)
+        self._run("until()", deadline, until)
+
+    def _change(self, call: str) -> None:
+        """Lets the agent change something from outside."""
+        self._inputs.append((self._time, call))
+        self.agent.call(call)
 
     def _run(
         self, condition: str, deadline: Deadline, end: float = float("inf"), target: int = 0
@@ -310,21 +366,22 @@ class RenodeSession(Session):
 
     def write(self, data: bytes) -> None:
         """Sends ``data`` to the console's receiver."""
-        self.agent.call(f"write('{data.hex()}')")
+        self._change(f"write('{data.hex()}')")
 
     @property
     def pins(self) -> RenodePins:
         """Port 0 of Renode's model."""
-        return RenodePins(self.agent)
+        return RenodePins(self.agent, self._change)
 
     def reset(self) -> None:
         """Pulses the reset pin; memories keep their content."""
-        self.agent.call("reset()", "answer('reset')", take=self._take)
+        self._change("reset()")
+        self.agent.call("answer('reset')", take=self._take)
 
     def profile(self) -> None:
         """Counts executed blocks from now on, for :meth:`coverage` (about ten times slower)."""
         self._not_reusable = True
-        self.agent.call("profile()")
+        self._change("profile()")
 
     def blocks(self) -> list[Block]:
         """The blocks translated and executed by Renode since :meth:`profile`."""
@@ -358,3 +415,7 @@ class RenodeSession(Session):
             self._server.release(reusable=not (failed or self._not_reusable))
         if self._owns:
             self._server.close()
+
+
+def _text(in_hex: str) -> str:
+    return bytes.fromhex(in_hex).decode("utf-8", "backslashreplace")

@@ -7,6 +7,7 @@ core at the block that completes a match.
 import System
 from Antmicro.Renode.Core import EmulationManager
 from Antmicro.Renode.Logging import Logger
+from Antmicro.Renode.Peripherals.UART import IUART
 from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
@@ -18,7 +19,7 @@ SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode 
 class Agent(object):
     """Controls a machine for one session."""
 
-    def __init__(self, vectors, registers, console, mips, memories, pins, spu, max_resets):
+    def __init__(self, vectors, registers, console, mips, memories, spu, max_resets):
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.mips, self.max_resets = mips, max_resets
@@ -29,24 +30,25 @@ class Agent(object):
         self.stopped, self.symbol, self.svc = "", None, None
         self.at_symbol = None  # instructions at the last stop at a symbol
         self.blocks = {}
-        self.driven = set()  # pins whose level the model has
         self.debug_output, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
         self.size, self.silent = SLICE, 0
         self.sleeping = False  # the core is in WFI or WFE, or before a branch to itself
         self.asleep = False  # it was at the end of the last slice, and no timer reached its limit
         self.core = Core(self.machine, memories[1], spu)
         self.cpu = self.core.cpu
-        self.state = MachineState(self.machine, self.core, vectors, registers, pins)
-        uart = self.machine["sysbus." + console]
-        self.console = AgentConsole(self.machine, uart, self.now, lambda: self.stop("match"))
+        self.chip = self.machine["sysbus.chip"]
+        self.chip.PowerOn()
+        self.state = MachineState(self.machine, self.core, vectors, registers)
+        self.console = AgentConsole(self.wired(*console), self.now, lambda: self.stop("match"))
         self.calls = Calls(self.core, self.now)
-        self.rest = Rest(self.machine, self.core, self.console, memories)
+        self.rest = Rest(self.machine, self.core, memories)
         self.cpu.VectorTableOffset = System.UInt32(vectors)
         self.log = Log(self.cpu, self.on_abort, self.now)
         Logger.AddBackend(self.log, "tflm-hil", True)
         self.exceptions = Exceptions(
             self.core, self.rest, self.executed, self.now, self.console.flush
         )
+        self.guard(())
         self.failure = ""  # of a hook: an exception there would end Renode
         self.machine.MachineReset += self.on_reset
         hil["agent"] = self
@@ -69,7 +71,8 @@ class Agent(object):
         return int(self.emulation.MasterTimeSource.ElapsedVirtualTime.Ticks)
 
     def executed(self):
-        return self.earlier + int(self.cpu.ExecutedInstructions)
+        """Instructions since the begin, with those of polling loops whose time was skipped."""
+        return self.earlier + int(self.cpu.ExecutedInstructions) + int(self.chip.Skipped)
 
     def stop(self, reason):
         if not self.stopped:
@@ -261,9 +264,11 @@ class Agent(object):
             if self.cpu.IsLockedUp:  # which looks like sleep
                 self.exceptions.locked_up()
                 self.stopped = "lockup"
+            elif self.chip.Off:
+                self.stopped = "off"
             elif nanoseconds < limit and self.rests() and self.rest.for_good():
                 self.stopped = "idle"
-        busy = self.resets != resets or self.console.incoming or self.stopped
+        busy = self.resets != resets or self.stopped
         self.asleep = self.sleeping and not busy and nanoseconds < limit
         if self.console.printed.Count != printed or self.asleep:
             self.size, self.silent = SLICE, 0
@@ -281,21 +286,37 @@ class Agent(object):
         self.resume()  # before the reset, since a resumed core would read its vectors
         before = int(self.cpu.ExecutedInstructions)
         self.pressed += 1
+        self.chip.PinReset()
         self.machine.Reset()
         self.earlier += before
 
+    def wired(self, name, *wiring):
+        """The console's UARTE, whose pins lead to the host as the board wires them."""
+        for uart in self.machine.GetPeripheralsOfType[IUART]():
+            uart.Unwire()
+        uart = self.machine["sysbus." + name]
+        uart.Wire(*wiring)
+        return uart
+
+    def guard(self, pages):
+        """Lets stores to the erased pages of flash, and to ``pages``, be those of NVMC."""
+        self.machine["sysbus.nvmc"].Guard(System.Array[System.UInt64](list(pages)))
+
+    def send_changed(self):
+        """Sends the pages of flash to which firmware has stored unseen."""
+        for page in self.machine["sysbus.nvmc"].ChangedPages():
+            send("%d" % int(page))
+
+    def send_findings(self):
+        for one in self.chip.Findings:
+            words = (one.Kind, in_hex(one.Subject), in_hex(one.Message))
+            send("%d %x %s" % (int(one.Time), int(one.Pc), " ".join(words)))
+
     def pin(self, number):
-        pin = self.machine["sysbus.p0"].Pins[number]
-        output = str(pin.Direction) == "Output"
-        send("pin %d" % (pin.OutputValue if output else pin.InputValue))
+        send("pin %d" % (int(self.machine["sysbus.p0"].Pads) >> number & 1))
 
     def drive(self, number, level):
-        port = self.machine["sysbus.p0"]
-        pulled = str(port.Pins[number].PullMode) == "PullUp"
-        if number not in self.driven:  # the model does not have the level of a pull-up yet
-            self.driven.add(number)
-            port.OnGPIO(number, pulled)
-        port.OnGPIO(number, pulled if level is None else level)
+        self.machine["sysbus.p0"].DriveFromOutside(number, level)
 
     def send_state(self):
         send("state " + self.core.state(self.core.context()))

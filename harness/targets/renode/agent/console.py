@@ -3,31 +3,26 @@
 import re
 
 import System
-from Antmicro.Renode.Time import TimeInterval
 
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # largest number of console bytes kept for searching
-ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
-LOOK_AGAIN = System.UInt64(20)  # us after which the receive buffer is checked again
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
 
 class AgentConsole(object):
     """Sends the output of ``uart`` line by line; calls ``matched`` when it matches the pattern."""
 
-    def __init__(self, machine, uart, now, matched):
-        self.machine, self.uart, self.now, self.matched = machine, uart, now, matched
+    def __init__(self, uart, now, matched):
+        self.uart, self.now, self.matched = uart, now, matched
         self.printed = System.Collections.Generic.List[System.Byte]()
         self.add = self.printed.Add
         self.sent = 0  # number of its bytes that have been sent; a tail is kept for searching
-        self.incoming = []
         self.pattern = None
         self.searched = 0  # output before this is not searched
         self.uart.CharReceived += self.on_char
 
     def close(self):
         self.uart.CharReceived -= self.on_char
-        self.incoming = []
 
     def on_char(self, byte, *_):
         self.add(byte)
@@ -59,22 +54,4 @@ class AgentConsole(object):
             self.sent = SEARCHED
 
     def write(self, text):
-        idle = not self.incoming
-        self.incoming.extend(bytearray.fromhex(text))
-        if idle:
-            self.deliver(None)
-
-    def deliver(self, *_):
-        """Passes as many bytes to the UARTE as fit into its buffer, and reschedules itself.
-
-        Further bytes would stay in Renode's FIFO, from which each STARTRX takes only one byte, so
-        that longer transfers would stall.
-        """
-        room = 0
-        if not self.uart.ReadDoubleWord(ENDRX):
-            room = int(self.uart.ReadDoubleWord(RXD_MAXCNT) - self.uart.ReadDoubleWord(RXD_AMOUNT))
-        burst, self.incoming = self.incoming[:room], self.incoming[room:]
-        for byte in burst:
-            self.uart.WriteChar(byte)
-        if self.incoming:
-            self.machine.ScheduleAction(TimeInterval.FromMicroseconds(LOOK_AGAIN), self.deliver)
+        self.uart.Receive(System.Array[System.Byte](list(bytearray.fromhex(text))))

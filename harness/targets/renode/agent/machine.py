@@ -3,7 +3,6 @@
 import System
 from Antmicro.Renode.Peripherals.CPU import RegisterValue
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory
-from Antmicro.Renode.Peripherals.Miscellaneous import Button
 
 MASKS = ("BASEPRI_S", "BASEPRI_NS")  # copies in the NVIC
 AIRCR, VECTKEY, ITNS = 0xE000ED0C, 0x05FA0000, 0xE000E380
@@ -30,7 +29,6 @@ KEPT_WITH_TRUSTZONE = (
     + tuple(at + NON_SECURE for at in (0xE000E010, 0xE000E014, 0xE000ED08, 0xE000ED10))
     + tuple(at + NON_SECURE for at in (0xE000ED14, 0xE000ED24, CFSR, 0xE000ED94, 0xE000EF34))
 )
-PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 
 
 class MachineState(object):
@@ -39,13 +37,13 @@ class MachineState(object):
     ``registers`` are those that the architecture leaves undefined after a reset: number -> value.
     """
 
-    def __init__(self, machine, core, vectors, registers, pins):
-        self.machine, self.core, self.registers, self.pins = machine, core, registers, pins
+    def __init__(self, machine, core, vectors, registers):
+        self.machine, self.core, self.registers = machine, core, registers
         self.nvic = machine["sysbus.nvic"]
         self.vectors = System.UInt32(vectors)
 
     def after_reset(self):
-        """Resets vectors, undefined registers, masks, SysTick, pulls of pins and buttons."""
+        """Resets vectors, undefined registers, masks and SysTick."""
         cpu = self.core.cpu
         cpu.VectorTableOffset = self.vectors
         for number, value in self.registers.items():
@@ -59,14 +57,6 @@ class MachineState(object):
         for value in (TICKINT, 0):  # the model acts on changes only, and its copy is 0 already
             self.core.write_word(SYST_CSR, value)
         self.core.word(SYST_CSR)  # clears COUNTFLAG
-        port = self.machine["sysbus.p0"]
-        for offset in range(PIN_CNF, PIN_CNF + 4 * self.pins, 4):
-            for value in (PULL_DOWN | INPUT, INPUT):  # a pull-up's level stays until a pull-down's
-                port.WriteDoubleWord(offset, System.UInt32(value))
-        for button in self.machine.GetPeripheralsOfType[Button]():
-            if not button.Pressed:
-                button.Press()
-                button.Release()
 
     def recycle(self):
         """Restores the state of a new machine; returns the registers that differ from it.
@@ -77,6 +67,7 @@ class MachineState(object):
         for storage, content in hil["storage"]:
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories, since it drops code translated from them
+        self.machine["sysbus.chip"].PowerOn()
         self.after_reset()
         now = self.system()
         return [name for name in sorted(now) if now[name] != hil["core"][name]]
@@ -118,6 +109,7 @@ def save_initial_state():
     memories such as FICR and UICR, and the core's registers after the first agent's reset.
     """
     monitor.Machine.Reset()
+    monitor.Machine["sysbus.chip"].PowerOn()
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
     hil["core"] = None

@@ -4,8 +4,6 @@ An event alone does neither. A timer counts if the exception that it pends would
 end the sleep (Armv8-M ARM, "Wait For Interrupt", "Wait For Event", ExecutionPriority).
 """
 
-from Antmicro.Renode.Peripherals.Timers import NRF52840_Watchdog
-
 NVIC_ISER, NVIC_IPR, SHPR3, SCR, SYST_CSR = (
     0xE000E100, 0xE000E400, 0xE000ED20, 0xE000ED10, 0xE000E010
 )  # fmt: skip
@@ -17,15 +15,14 @@ LOWEST = 0x100  # priority below every exception
 class Rest(object):
     """Answers the question for a machine; entries of the clock source are its timers."""
 
-    def __init__(self, machine, core, console, memories):
-        self.machine, self.core, self.console, self.memories = machine, core, console, memories
+    def __init__(self, machine, core, memories):
+        self.machine, self.core, self.memories = machine, core, memories
+        self.chip = machine["sysbus.chip"]
         self.ignored = machine["sysbus.dwt"]
         self.nvic = machine["sysbus.nvic"]
 
     def for_good(self):
         """True if nothing that is to come ends the rest of the core."""
-        if self.console.incoming:
-            return False
         return not any(
             self.ends(one)
             for one in self.machine.ClockSource.GetAllClockEntries()
@@ -49,10 +46,11 @@ class Rest(object):
             alias = NON_SECURE if timer.LocalName.endswith("_NS") and self.core.worlds else 0
             ticks = self.core.as_secure(lambda: self.core.word(SYST_CSR + alias)) & TICKINT
             return bool(ticks) and self.wakes(SYSTICK)
-        line = getattr(owner, "IRQ", None)
-        if line is None or isinstance(owner, NRF52840_Watchdog):
+        if owner != self.chip:
             return True
-        return any(self.wakes(FIRST_IRQ + end.Number) for end in line.Endpoints)
+        return self.chip.IsAwaited or any(
+            self.wakes(FIRST_IRQ + number) for number in self.chip.Interrupts
+        )
 
     def wakes(self, number):
         """True if exception ``number``, when it is pending, is taken or ends the sleep."""

@@ -1,0 +1,613 @@
+// A chip as the models in models.cs see it: virtual time, DPPI, EasyDMA, security, findings, resets.
+//
+// It is for Renode 1.17 or later. Every model of a chip has one Chip, which is made before them:
+//
+//     chip: Nordic.Chip @ sysbus
+//         table: "nrf9160"
+//         cpu: cpu
+//
+// Time is counted in instructions of the core, and is known to eight of them, as Renode counts it.
+
+using System;
+using System.Collections.Generic;
+using System.Linq;
+
+using Antmicro.Renode.Core;
+using Antmicro.Renode.Logging;
+using Antmicro.Renode.Peripherals.Bus;
+using Antmicro.Renode.Peripherals.CPU;
+using Antmicro.Renode.Time;
+
+namespace Antmicro.Renode.Peripherals.Nordic
+{
+    public class Chip : IPeripheral
+    {
+        // "table" is the name of a chip in platforms/chips.
+        public Chip(IMachine machine, string table, CortexM cpu)
+        {
+            Machine = machine;
+            this.cpu = cpu;
+            MemoryMap = Tables.Of(table);
+            Findings = new List<Finding>();
+            machine.ClockSource.AddClockEntry(new ClockEntry(1, NanosecondsPerSecond, OnAlarm, this, "next event",
+                enabled: false, direction: Direction.Descending, workMode: WorkMode.OneShot));
+            machine.MachineReset += OnMachineReset;
+        }
+
+        public void Reset()
+        {
+            queue.Clear();
+            Off = false;
+            IsDivided = false;
+            attribution.Forget();
+        }
+
+        // As after power-on, at time 0.
+        public void PowerOn()
+        {
+            Connect();
+            origin = Clock;
+            Skipped = 0;
+            noted.Clear();
+            Findings.Clear();
+            Reset();
+            reason = null;
+            foreach(var device in devices.Values)
+            {
+                device.PowerOn();
+            }
+            Arm();
+        }
+
+        public IMachine Machine { get; private set; }
+
+        public CortexM Core { get { return cpu; } }
+
+        public Table MemoryMap { get; private set; }
+
+        // Instructions of polling loops whose time was skipped since power-on.
+        public long Skipped { get; private set; }
+
+        // Seen by models, in order; each kind and subject once.
+        public List<Finding> Findings { get; private set; }
+
+        // System OFF: nothing runs until a pin resets the chip.
+        public bool Off { get; private set; }
+
+        // -- devices -----------------------------------------------------------------------------
+
+        public void Add(Device device)
+        {
+            devices[device.Name] = device;
+        }
+
+        public Device this[string name] { get { return devices[name]; } }
+
+        // An access by the core, or by a debugger; "secure" is the window through which it comes.
+        public long Access(Device device, bool isWrite, bool secure, long offset, int size, long value)
+        {
+            bool fromCore = Synchronize();
+            if(fromCore && AnswersElsewhere(device, secure, offset))
+            {
+                throw new BusAccessException(BusAccessError.CommandError);
+            }
+            if(fromCore && size < 4)
+            {
+                string register = $"{device.Name}.{device.RegisterName(offset)}";
+                Report("forbidden_access", register, Texts.PartOfRegister(register, isWrite, size));
+            }
+            NonSecureView view = null;
+            bool divided = fromCore && IsNonSecure && views.TryGetValue(device.Name, out view);
+            long word = offset & ~3L, shift = 8 * (offset & 3);
+            if(!isWrite)
+            {
+                long read = divided ? view.Read(word) : device.Read(word);
+                if(fromCore)
+                {
+                    Polled(device, word, read);
+                }
+                Arm();
+                return read >> (int)shift;
+            }
+            polls = 0;
+            long part = (1L << 8 * size) - 1 & value;
+            if(divided)
+            {
+                view.Write(word, part << (int)shift);
+            }
+            else
+            {
+                device.Write(word, part << (int)shift);
+            }
+            nvmc.Mend();
+            CatchUp();
+            Arm();
+            return 0;
+        }
+
+        // -- time --------------------------------------------------------------------------------
+
+        // Virtual time in ticks of the CPU clock; that of the event while one is handled.
+        public long Now { get { return processing ?? Clock - origin; } }
+
+        public void Schedule(string device, string tag, long time)
+        {
+            Cancel(device, tag);
+            queue.Add(new Pending { Time = time, Device = devices[device], Tag = tag });
+        }
+
+        public void Cancel(string device, string tag)
+        {
+            queue.RemoveAll(one => one.Device.Name == device && one.Tag == tag);
+        }
+
+        // The tick of the next event; Never if there is none.
+        public long NextTime
+        {
+            get
+            {
+                long next = queue.Count > 0 ? queue.Min(one => one.Time) : Never;
+                foreach(var uarte in uartes)
+                {
+                    next = Math.Min(next, uarte.Regs.Waits ? Now : uarte.Regs.Sending ? uarte.Regs.NextByte : Never);
+                }
+                foreach(var rtc in rtcs)
+                {
+                    next = Math.Min(next, rtc.Regs.Due);
+                }
+                return next;
+            }
+        }
+
+        // Calls a function when no instruction is executed.
+        public void Later(Action act)
+        {
+            Machine.LocalTimeSource.ExecuteInNearestSyncedState(_ => act());
+        }
+
+        // Nothing to do: the alarm is set at the end of each access.
+        public void StopBy(long time)
+        {
+        }
+
+        public const long Never = long.MaxValue;
+
+        // -- what rests ask ----------------------------------------------------------------------
+
+        // Whether something is to come for which a run waits though no interrupt may follow.
+        public bool IsAwaited
+        {
+            get { return uartes.Any(one => one.Regs.Sending) || queue.Any(one => one.Device.Awaits(one.Tag)); }
+        }
+
+        // The interrupts that events to come may pend, directly or through DPPI.
+        public int[] Interrupts
+        {
+            get
+            {
+                var found = new HashSet<Device>();
+                var waiting = new Stack<Device>(queue.Select(one => one.Device));
+                foreach(var rtc in rtcs.Where(one => one.Regs.Due < Never))
+                {
+                    waiting.Push(rtc);
+                }
+                while(waiting.Count > 0)
+                {
+                    var one = waiting.Pop();
+                    var publisher = found.Add(one) ? one as Nordic : null;
+                    foreach(var other in publisher == null ? new Nordic[0] : Subscribers(publisher))
+                    {
+                        waiting.Push(other);
+                    }
+                }
+                return found.Where(one => one.CanInterrupt).Select(one => (int)one.Irq.Value).ToArray();
+            }
+        }
+
+        // -- DPPI --------------------------------------------------------------------------------
+
+        // Subscriptions have changed; they are looked up anew for each event.
+        public void Rewired()
+        {
+        }
+
+        public void Publish(long channel, Nordic publisher)
+        {
+            if(!dppic.Enabled(channel) || !MayUse(channel, publisher))
+            {
+                return;
+            }
+            foreach(var device in nordics.Where(one => one.Subscriptions.ContainsKey(channel)))
+            {
+                if(MayUse(channel, device))
+                {
+                    device.TriggerSubscribers(channel);
+                }
+            }
+        }
+
+        // -- EasyDMA -----------------------------------------------------------------------------
+
+        // Whether EasyDMA may "read" or "write" there: in data RAM only; reports it if not.
+        public bool CanReach(string device, string access, long address, long size)
+        {
+            bool refused = IsRefused(device, address, size);
+            if(!refused && MemoryMap.Area("ram").Holds(address, size))
+            {
+                return true;
+            }
+            Report("dma_refused", device, Texts.DmaRefused(device, access, address, size, refused));
+            return false;
+        }
+
+        public void DmaWrite(string device, long address, byte[] data)
+        {
+            if(CanReach(device, "write", address, data.Length))
+            {
+                Machine.SystemBus.WriteBytes(data, (ulong)address);
+            }
+        }
+
+        public byte[] ReadMemory(long address, long size)
+        {
+            return Machine.SystemBus.ReadBytes((ulong)address, (int)size);
+        }
+
+        public long FlashWord(long address)
+        {
+            return Machine.SystemBus.ReadDoubleWord((ulong)address);
+        }
+
+        // Starts the transfer of a UARTE.
+        public void Send(Registers registers)
+        {
+            registers.Begin();
+        }
+
+        // -- findings ----------------------------------------------------------------------------
+
+        public void Unmodelled(string subject, string what)
+        {
+            Report("unmodelled_access", subject, Texts.Unmodelled(subject, what));
+        }
+
+        public void Report(string kind, string subject, string message, long? pc = null)
+        {
+            if(noted.Count < MostFindings && noted.Add($"{kind} {subject}"))
+            {
+                long place = pc ?? Pc;
+                Findings.Add(new Finding { Kind = kind, Subject = subject, Message = message, Pc = place, Time = Now });
+                cpu.Log(LogLevel.Info, "{0} (at 0x{1:X})", message, place);
+            }
+        }
+
+        // The address of the current instruction.
+        public long Pc { get { return (long)cpu.PC.RawValue & ~1L; } }
+
+        // -- security ----------------------------------------------------------------------------
+
+        // Applies a change of the SPU.
+        public void SecurityChanged()
+        {
+            if(!IsAlone)
+            {
+                bool regions = attribution.Apply(cpu, spu, MemoryMap);
+                IsDivided |= regions || spu.HasNonsecurePeripherals;
+            }
+        }
+
+        // Whether anything is non-secure.
+        public bool IsDivided { get; private set; }
+
+        // Whether the core has no security states, for a non-secure image alone.
+        public bool IsAlone { get { return !cpu.TrustZoneEnabled; } }
+
+        // Whether the core is in non-secure state.
+        public bool IsNonSecure { get { return cpu.TrustZoneEnabled && !cpu.SecureState; } }
+
+        // -- ends and resets ---------------------------------------------------------------------
+
+        // Enters System OFF, which a pin at its SENSE level ends ("System OFF mode").
+        public void SystemOff()
+        {
+            Off = true;
+            cpu.IsHalted = true;
+            PinsSensed();
+        }
+
+        public void PinsSensed()
+        {
+            if(Off && port.Detect)
+            {
+                SystemReset(MemoryMap.Resetreas.Off);
+            }
+        }
+
+        // Nothing to do: stores to flash are mended in their access (see Nvmc).
+        public void Stop()
+        {
+        }
+
+        // Resets the chip; "cause" is a bit of RESETREAS.
+        public void SystemReset(long cause)
+        {
+            reason = cause;
+            cpu.IsHalted = false;
+            Machine.RequestReset();
+            cpu.RequestReturn();
+        }
+
+        // The reset that comes is one by the reset pin.
+        public void PinReset()
+        {
+            reason = MemoryMap.Resetreas.Pin;
+        }
+
+        // Lets the core execute nothing until a tick.
+        public void Stall(long until)
+        {
+            Skip(until - Now);
+        }
+
+        // -- private -----------------------------------------------------------------------------
+
+        private void Connect()
+        {
+            if(connected)
+            {
+                return;
+            }
+            connected = true;
+            uartes = devices.Values.OfType<Uarte>().ToArray();
+            rtcs = devices.Values.OfType<Rtc>().ToArray();
+            nordics = devices.Values.OfType<Nordic>().ToArray();
+            dppic = (Dppic)devices["DPPIC"];
+            spu = (Spu)devices["SPU"];
+            port = (Gpio)devices["P0"];
+            nvmc = (Nvmc)devices["NVMC"];
+            foreach(var device in devices.Values)
+            {
+                device.Connect(devices);
+            }
+            views["P0"] = new NonSecureView(port, SplitRegisters.Gpio, () => spu.NonsecurePins);
+            views["DPPIC"] = new NonSecureView(dppic, SplitRegisters.Dppi, () => spu.NonsecureChannels);
+            views["NVMC"] = new NonSecureView(devices["NVMC"], SplitRegisters.Nvmc, () => 0);
+        }
+
+        private void OnMachineReset(IMachine sender)
+        {
+            long cause = reason ?? MemoryMap.Resetreas.Soft;
+            reason = null;
+            ((Clock)devices["CLOCK"]).AddResetReason(cause);
+            Arm();
+        }
+
+        // Brings the time to the instruction that accesses a register; whether the core does so.
+        public bool Synchronize()
+        {
+            Connect();
+            ICPU current;
+            bool fromCore = Machine.SystemBus.TryGetCurrentCPU(out current) && cpu.OnPossessedThread;
+            if(fromCore)
+            {
+                cpu.SyncTime();
+            }
+            CatchUp();
+            return fromCore;
+        }
+
+        private void OnAlarm()
+        {
+            armedFor = Never;
+            CatchUp();
+            Arm();
+        }
+
+        // Handles the events that are due, each at its own time.
+        private void CatchUp()
+        {
+            if(processing != null || !connected)
+            {
+                return;
+            }
+            long now = Now;
+            for(long next = NextTime; next <= now; next = NextTime)
+            {
+                processing = next;
+                try
+                {
+                    RunDue(next);
+                }
+                finally
+                {
+                    processing = null;
+                }
+            }
+        }
+
+        private void RunDue(long now)
+        {
+            foreach(var uarte in uartes)
+            {
+                while(uarte.Regs.Sending && !uarte.Regs.Waits && uarte.Regs.NextByte <= now)
+                {
+                    uarte.Regs.SendByte();
+                }
+                if(uarte.Regs.Waits)
+                {
+                    uarte.Settle();
+                }
+            }
+            foreach(var rtc in rtcs.Where(one => one.Regs.Due <= now))
+            {
+                rtc.Settle();
+            }
+            foreach(var one in queue.Where(one => one.Time <= now).OrderBy(one => one.Time).ToArray())
+            {
+                if(queue.Remove(one))
+                {
+                    one.Device.Fire(one.Tag);
+                }
+            }
+        }
+
+        // Sets the alarm to the next event.
+        public void Arm()
+        {
+            long next = connected ? NextTime : Never;
+            if(next == armedFor)
+            {
+                return;
+            }
+            armedFor = next;
+            bool comes = next != Never;
+            ulong delay = comes ? (ulong)Math.Max(1, Nanoseconds(next + origin) - ClockNs) : 1;
+            Machine.ClockSource.ExchangeClockEntryWith(OnAlarm,
+                old => old.With(period: delay, value: delay, enabled: comes));
+            if(cpu.OnPossessedThread)
+            {
+                cpu.RequestReturn();
+            }
+        }
+
+        // Skips time for a core that reads a stored register in a loop: nothing changes it before the
+        // next event. The instructions of the loop are not executed.
+        private void Polled(Device device, long offset, long value)
+        {
+            long pc = Pc;
+            bool again = device == polled && offset == polledOffset && pc == polledPc && value == polledValue;
+            polls = again && device.IsStored(offset) ? polls + 1 : 0;
+            polled = device;
+            polledOffset = offset;
+            polledPc = pc;
+            polledValue = value;
+            if(polls >= PollsBeforeSkip)
+            {
+                polls = 0;
+                Arm();
+                long limit = (long)((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
+                Skipped += Skip(limit * MemoryMap.CpuHz / NanosecondsPerSecond);
+            }
+        }
+
+        // Time passes in eights of instructions.
+        private long Skip(long ticks)
+        {
+            long whole = cpu.OnPossessedThread ? Math.Max(ticks, 0) & ~7L : 0;
+            if(whole > 0)
+            {
+                cpu.SkipTime(TimeInterval.FromTicks((ulong)(whole * NanosecondsPerSecond / MemoryMap.CpuHz)));
+                cpu.RequestReturn();
+            }
+            return whole;
+        }
+
+        private bool AnswersElsewhere(Device device, bool secure, long offset)
+        {
+            if(!IsDivided && (IsAlone || secure))
+            {
+                return false;
+            }
+            long address = device.Block.Addresses[device.Block.Addresses.Length > 1 && !secure ? 1 : 0] + offset;
+            bool refused = spu.Refuses(device.Block, address);
+            if(refused && !IsNonSecure)
+            {
+                Report("forbidden_access", $"0x{address:x8}", Texts.OtherAlias(MemoryMap, device.Block, address));
+            }
+            return refused;
+        }
+
+        private bool IsRefused(string device, long address, long size)
+        {
+            if(!IsDivided || spu.HasSecureDma(devices[device].Block.Number))
+            {
+                return false;
+            }
+            if(!IsSecure(address) && !IsSecure(address + Math.Max(size - 1, 0)))
+            {
+                return false;
+            }
+            spu.Event("RAMACCERR");
+            return true;
+        }
+
+        // Whether an address of memory is secure.
+        public bool IsSecure(long address)
+        {
+            return attribution.IsSecure(spu, MemoryMap, address);
+        }
+
+        private bool MayUse(long channel, Nordic device)
+        {
+            return !IsDivided || spu.AllowsChannel(device.Block.Number, channel);
+        }
+
+        private Nordic[] Subscribers(Nordic publisher)
+        {
+            var channels = publisher.PublishedOn.Where(dppic.Enabled).ToArray();
+            return nordics.Where(one => channels.Any(one.Subscriptions.ContainsKey)).ToArray();
+        }
+
+        private long ClockNs { get { return (long)Machine.ClockSource.CurrentValue.Ticks; } }
+
+        private long Clock
+        {
+            get
+            {
+                long ns = ClockNs, hz = MemoryMap.CpuHz;
+                return ns / NanosecondsPerSecond * hz + (ns % NanosecondsPerSecond * hz + NanosecondsPerSecond - 1) / NanosecondsPerSecond;
+            }
+        }
+
+        private long Nanoseconds(long ticks)
+        {
+            long hz = MemoryMap.CpuHz;
+            return ticks / hz * NanosecondsPerSecond + (ticks % hz * NanosecondsPerSecond + hz - 1) / hz;
+        }
+
+        private Uarte[] uartes = new Uarte[0];
+        private Rtc[] rtcs = new Rtc[0];
+        private Nordic[] nordics = new Nordic[0];
+        private Dppic dppic;
+        private Spu spu;
+        private Gpio port;
+        private Nvmc nvmc;
+        private bool connected;
+
+        private long origin;  // the tick of power-on
+        private long? processing;  // the tick of the event that is handled
+        private long armedFor = Never;
+        private long? reason;  // of the reset that comes
+
+        private Device polled;
+        private long polledOffset, polledPc, polledValue, polls;
+
+        private readonly CortexM cpu;
+        private readonly Attribution attribution = new Attribution();
+        private readonly Dictionary<string, Device> devices = new Dictionary<string, Device>();
+        private readonly Dictionary<string, NonSecureView> views = new Dictionary<string, NonSecureView>();
+        private readonly List<Pending> queue = new List<Pending>();
+        private readonly HashSet<string> noted = new HashSet<string>();
+
+        private const int NanosecondsPerSecond = 1000000000;
+        private const int MostFindings = 1000;
+        private const int PollsBeforeSkip = 3;
+
+        private class Pending
+        {
+            public long Time;
+            public Device Device;
+            public string Tag;
+        }
+    }
+
+    // What a model has seen; the time is in ticks.
+    public class Finding
+    {
+        public string Kind;
+        public string Subject;
+        public string Message;
+        public long Pc;
+        public long Time;
+    }
+}
