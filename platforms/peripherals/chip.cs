@@ -106,7 +106,10 @@ namespace Antmicro.Renode.Peripherals.Nordic
                 {
                     Polled(device, word, read);
                 }
-                Arm();
+                else
+                {
+                    Arm();
+                }
                 return read >> (int)shift;
             }
             polls = 0;
@@ -141,22 +144,32 @@ namespace Antmicro.Renode.Peripherals.Nordic
             queue.RemoveAll(one => one.Device.Name == device && one.Tag == tag);
         }
 
-        // The tick of the next event; Never if there is none.
-        public long NextTime
+        // The tick of the next event; Never if there is none. "executes": the core does, which may change
+        // bytes that a UARTE is to send.
+        public long NextTime(bool executes = true)
         {
-            get
+            long next = Never;
+            foreach(var one in queue)
             {
-                long next = queue.Count > 0 ? queue.Min(one => one.Time) : Never;
-                foreach(var uarte in uartes)
-                {
-                    next = Math.Min(next, uarte.Regs.Waits ? Now : uarte.Regs.Sending ? uarte.Regs.NextByte : Never);
-                }
-                foreach(var rtc in rtcs)
-                {
-                    next = Math.Min(next, rtc.Regs.Due);
-                }
-                return next;
+                next = Math.Min(next, one.Time);
             }
+            foreach(var uarte in uartes)
+            {
+                var transfer = uarte.Regs;
+                if(transfer.Waits)
+                {
+                    return Now;
+                }
+                if(transfer.Sending)
+                {
+                    next = Math.Min(next, executes ? transfer.NextByte : transfer.NextNoticed);
+                }
+            }
+            foreach(var rtc in rtcs)
+            {
+                next = Math.Min(next, rtc.Regs.Due);
+            }
+            return next;
         }
 
         // Calls a function when no instruction is executed.
@@ -379,6 +392,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             long cause = reason ?? MemoryMap.Resetreas.Soft;
             reason = null;
             ((Clock)devices["CLOCK"]).AddResetReason(cause);
+            ((Nvmc)devices["NVMC"]).GuardAgain();
             Arm();
         }
 
@@ -406,12 +420,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Handles the events that are due, each at its own time.
         private void CatchUp()
         {
-            if(processing != null || !connected)
+            if(processing != null || !connected || Off)
             {
                 return;
             }
             long now = Now;
-            for(long next = NextTime; next <= now; next = NextTime)
+            for(long next = NextTime(); next <= now; next = NextTime())
             {
                 processing = next;
                 try
@@ -452,9 +466,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
         }
 
         // Sets the alarm to the next event.
-        public void Arm()
+        public void Arm(bool executes = true)
         {
-            long next = connected ? NextTime : Never;
+            long next = connected ? NextTime(executes) : Never;
             if(next == armedFor)
             {
                 return;
@@ -481,10 +495,14 @@ namespace Antmicro.Renode.Peripherals.Nordic
             polledOffset = offset;
             polledPc = pc;
             polledValue = value;
-            if(polls >= PollsBeforeSkip)
+            if(polls < PollsBeforeSkip)
+            {
+                Arm();
+            }
+            else
             {
                 polls = 0;
-                Arm();
+                Arm(executes: false);
                 long limit = (long)((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
                 Skipped += Skip(limit * MemoryMap.CpuHz / NanosecondsPerSecond);
             }

@@ -194,17 +194,27 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             Chip.Synchronize();
             loaded = flash.ReadBytes(0, (int)flash.Size);
+            foreach(ulong page in guarded)
+            {
+                Chip.Core.ClearPageAccessViaIo(page + Origin);
+            }
+            guarded.Clear();
             for(ulong page = 0; page < (ulong)flash.Size; page += GuardedPage)
             {
-                bool wanted = others.Contains(page) || IsErased(page);
-                if(wanted && guarded.Add(page))
+                if(others.Contains(page) || IsErased(page))
                 {
-                    Chip.Core.SetPageAccessViaIo(page + Origin);
+                    guarded.Add(page);
                 }
-                else if(!wanted && guarded.Remove(page))
-                {
-                    Chip.Core.ClearPageAccessViaIo(page + Origin);
-                }
+            }
+            GuardAgain();
+        }
+
+        // A reset of the core has lifted the guard.
+        public void GuardAgain()
+        {
+            foreach(ulong page in guarded)
+            {
+                Chip.Core.SetPageAccessViaIo(page + Origin);
             }
         }
 

@@ -117,6 +117,18 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // The tick at which the current byte has been sent.
         public long NextByte { get; private set; }
 
+        // The tick until which the transfer depends on memory alone: nobody notices its bytes.
+        public long NextNoticed
+        {
+            get
+            {
+                bool noticed = (this[Nordic.Inten] >> (int)(Txdrdy - Nordic.FirstEvent) / 4 & 1) != 0;
+                bool published = this[Txdrdy + Nordic.PublishAt] != 0;
+                bool quiet = !noticed && !published && this[Txdrdy] != 0 && !Stopping;
+                return NextByte + (quiet ? ticksPerByte * (ToSend - Sent - 1) : 0);
+            }
+        }
+
         // -- the events of an RTC ----------------------------------------------------------------
 
         public bool Running { get; set; }

@@ -22,6 +22,7 @@ class Core(object):
     def __init__(self, machine, ram, spu):
         self.bus, self.cpu = machine.SystemBus, machine["sysbus.cpu"]
         self.ram, self.spu = ram, spu
+        self.chip = machine["sysbus.chip"]
         self.worlds = bool(self.cpu.TrustZoneEnabled)
 
     def register(self, number):
@@ -107,9 +108,7 @@ class Core(object):
 
     def is_divided(self):
         """True once anything is non-secure: a region, a peripheral, or the core itself."""
-        if not self.worlds:
-            return False
-        return not self.is_secure() or any("0" in bits for bits in self.attribution())
+        return bool(self.chip.IsDivided) or not self.is_secure()
 
     def attribution(self):
         """The SECATTR bits of flash regions, RAM regions and peripherals: "1" is secure."""
