@@ -45,16 +45,16 @@ def start_script(board: BoardTable) -> str:
 # {made_from(f"boards/{board.key}.toml")}
 # renode -e '$bin=@path/to/zephyr.elf; include @platforms/{board.key}.resc; start'
 #
-# A non-secure image that runs alone needs these two before the script:
-# $board="{board.key}_nonsecure" and $vectors={board.partitions.nonsecure:#x}
+# A non-secure image that runs alone needs two more before the script:
+# $platform=@platforms/{board.key}_nonsecure.repl and $vectors={board.partitions.nonsecure:#x}
 
 $name?="{board.key}"
-$board?="{board.key}"
+$platform?=$ORIGIN/{board.key}.repl
 $vectors?={board.chip.area("flash").origin:#x}
 using sysbus
 include {sources}
 mach create $name
-machine LoadPlatformDescription $ORIGIN/$board.repl
+machine LoadPlatformDescription $platform
 sysbus.nvic FilterCcrDiv0Write false
 sysbus UnhandledAccessBehaviour ThrowException
 
