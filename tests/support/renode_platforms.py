@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from csharp import classes, tables
+from csharp import models, tables
 
 from harness.base import paths
 from harness.base.platforms import board_names, board_table, chip_names, chip_table
@@ -24,13 +24,14 @@ def made() -> dict[str, str]:
     }
 
 
-def models() -> dict[str, str]:
+def peripherals() -> dict[str, str]:
     """Name -> text of the files of C# that are generated."""
-    return {"peripherals/models.cs": classes.text(), "peripherals/tables.cs": tables.text()}
+    return {"peripherals/models.cs": models.text(), "peripherals/tables.cs": tables.text()}
 
 
 if __name__ == "__main__":
+    files = {**made(), **peripherals()}
     for old in (*FOLDER.glob("*.repl"), *FOLDER.glob("*.resc")):
         old.unlink()
-    for name, text in {**made(), **models()}.items():
+    for name, text in files.items():
         (FOLDER / name).write_text(text, encoding="utf-8")

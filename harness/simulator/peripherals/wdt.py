@@ -40,7 +40,7 @@ class Watchdog(Nordic):
 
     def reset(self) -> None:
         super().reset()
-        #: Since the last reload: n -> what RR[n] got in vain, not RELOAD_KEY or not enabled by RREN.
+        #: Since the last reload: n -> what RR[n] got in vain: not the key, or not enabled by RREN.
         self.refused: dict[int, int] = {}
 
     def connect(self, devices: Mapping[str, Device]) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from csharp.classes import Writer
-from csharp.expressions import number
+from csharp.layout import block, indented
+from csharp.models import whole
 from csharp.sources import Members, model_of
-from csharp.statements import block
 from csharp.terms import pascal, quoted
-
 from harness.base import platforms
-from harness.base.platforms import Area, ChipTable, Peripheral, chip_names, chip_table
+from harness.base.platforms import ChipTable, Peripheral, chip_names, chip_table
 
 #: The facts that the models use, and what is computed from them.
 _FACTS = frozenset((
@@ -71,7 +68,7 @@ public partial class Table
     {
         var table = (Table)MemberwiseClone();
         table.Name = name;
-        table.Blocks = Blocks.Select(one => others.SingleOrDefault(other => other.Name == one.Name) ?? one)
+        table.Blocks = Blocks.Select(one => others.SingleOrDefault(it => it.Name == one.Name) ?? one)
             .ToArray();
         return table;
     }
@@ -91,47 +88,45 @@ def _given(thing: object, names: list[str] | tuple[str, ...]) -> str:
     return ", ".join(f"{pascal(name)} = {_simple(name, getattr(thing, name))}" for name in names)
 
 
-def _block(chip: ChipTable, one: Peripheral) -> str:
-    """A peripheral on a line."""
+def _block(one: Peripheral) -> str:
+    """A peripheral."""
     facts = ["name", "model", "offset", "size"] + (["irq"] if one.irq is not None else [])
     facts += [name for name in ("dma", "split") if getattr(one, name)]
-    windows = {chip.secure_window: "SecureWindow", chip.nonsecure_window: "NonsecureWindow"}
-    bases = ", ".join(number(base) for base in one.bases)
-    assert set(one.bases) <= set(windows)
+    bases = ", ".join(f"0x{base:X}" for base in one.bases)
     text = f"new Block {{ {_given(one, facts)}, Bases = new long[] {{ {bases} }}"
     if one.tasks:
-        tasks = ", ".join(f"[{quoted(name)}] = {number(at)}" for name, at in one.tasks.items())
+        tasks = ", ".join(f"[{quoted(name)}] = 0x{at:03X}" for name, at in one.tasks.items())
         text += f", Tasks = new Dictionary<string, long> {{ {tasks} }}"
-    return f"{text} }},"
+    return f"{text} }}"
+
+
+def _array(name: str, items: list[str]) -> list[str]:
+    return [f"{name} = new[]", *block([f"{one}," for one in items])[:-1], "},"]
 
 
 def _facts(chip: ChipTable) -> list[str]:
-    """What a chip consists of, without its name and blocks."""
+    """What a chip consists of, besides its name and blocks."""
     lines = [f"{_given(chip, [name])}," for name in _NUMBERS]
     for name in _PARTS:
         part = getattr(chip, name)
-        lines.append(
-            f"{pascal(name)} = new {type(part).__name__} {{ {_given(part, list(vars(part)))} }},"
-        )
-    areas = [f"new Area {{ {_given(one, ['name', 'origin', 'size'])} }}," for one in chip.areas]
-    return [*lines, "Areas = new[]", *block(areas)[:-1], "},"]
+        given = _given(part, list(vars(part)))
+        lines.append(f"{pascal(name)} = new {type(part).__name__} {{ {given} }},")
+    areas = [f"new Area {{ {_given(one, list(vars(one)))} }}" for one in chip.areas]
+    return [*lines, *_array("Areas", areas)]
 
 
-def _chip(chip: ChipTable, others: list[ChipTable]) -> list[str]:
-    """The expression that makes a chip, from a similar one if there is one."""
+def _places(chip: ChipTable) -> list[str]:
+    return [one.name for one in chip.blocks]
+
+
+def _made(chip: ChipTable, others: list[ChipTable]) -> list[str]:
+    """The statement that makes a chip, from a similar one if there is one."""
     for other in others:
-        names = [one.name for one in chip.blocks]
-        if _facts(chip) == _facts(other) and names == [one.name for one in other.blocks]:
-            differ = [one for one in chip.blocks if one not in other.blocks]
-            lines = [f"return Of({quoted(other.key)}).Like({quoted(chip.name)},"]
-            return [
-                *lines,
-                *(
-                    f"    {_block(chip, one)[:-1]}{',' if one is not differ[-1] else ');'}"
-                    for one in differ
-                ),
-            ]
-    blocks = ["Blocks = new[]", *block([_block(chip, one) for one in chip.blocks])[:-1], "},"]
+        if _facts(chip) == _facts(other) and _places(chip) == _places(other):
+            differ = [_block(one) for one in chip.blocks if one not in other.blocks]
+            first = f"return Of({quoted(other.key)}).Like({quoted(chip.name)}"
+            return [f"{', '.join((first, *differ))});"]
+    blocks = _array("Blocks", [_block(one) for one in chip.blocks])
     inside = [f"Name = {quoted(chip.name)},", *_facts(chip), *blocks]
     return ["return new Table", *block(inside)[:-1], "};"]
 
@@ -140,23 +135,19 @@ def _tables() -> list[str]:
     """The class that has every chip by its key."""
     cases: list[str] = []
     done: list[ChipTable] = []
-    for chip in sorted(
-        map(chip_table, chip_names()), key=lambda one: one.key != platforms.DEFAULT_CHIP
-    ):
-        cases += [f"case {quoted(chip.key)}:", *(f"    {line}" for line in _chip(chip, done))]
+    default_first = sorted(chip_names(), key=lambda one: one != platforms.DEFAULT_CHIP)
+    for chip in map(chip_table, default_first):
+        cases += [f"case {quoted(chip.key)}:", *indented(_made(chip, done))]
         done.append(chip)
-    cases += [
-        "default:",
-        '    throw new ArgumentException($"there is no table of the chip {chip}");',
-    ]
-    of = ["// The chip of platforms/chips/CHIP.toml.", "public static Table Of(string chip)"]
-    return ["public static class Tables", *block([*of, *block(["switch(chip)", *block(cases)])])]
+    unknown = 'throw new ArgumentException($"there is no table of the chip {chip}");'
+    cases += ["default:", *indented([unknown])]
+    body = block(["switch(chip)", *block(cases)])
+    of = ["// The chip of platforms/chips/CHIP.toml.", "public static Table Of(string chip)", *body]
+    return ["public static class Tables", *block(of)]
 
 
 def text() -> str:
-    """The file of C#."""
+    """The file."""
     members = Members([model_of(one) for one in _CLASSES])
     classes = [Writer(model_of(one), members, only).lines() for one, only in _CLASSES.items()]
-    classes += [_LOOKUPS.splitlines(), _tables()]
-    lines = [line for one in classes for line in ("", *one)][1:]
-    return _HEAD + textwrap.indent("".join(f"{line}\n" for line in lines), "    ") + "}\n"
+    return whole(_HEAD, [*classes, _LOOKUPS.splitlines(), _tables()])

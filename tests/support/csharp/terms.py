@@ -5,27 +5,27 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-#: How tightly an expression binds, from loose to tight.
+#: How tightly an operator binds, from loose to tight.
 (
-    ASSIGNMENT, CONDITIONAL, OR_ELSE, AND_ALSO, BIT_OR, BIT_XOR, BIT_AND,
-    EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, PRIMARY,
-) = range(14)  # fmt: skip
-_KEYWORDS = frozenset(
-    "as base bool byte case char checked class const decimal default delegate do double enum event"
-    " explicit extern false fixed float foreach goto implicit in int interface internal is lock"
-    " long namespace new null object operator out override params private protected public readonly"
-    " ref sbyte sealed short sizeof static string struct switch this throw true typeof uint ulong"
-    " unchecked unsafe ushort using virtual void volatile".split()
-)
-#: Python -> C#; any other name of a class stays.
+    CONDITIONAL, OR_ELSE, AND_ALSO, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM,
+    PRODUCT, UNARY, PRIMARY,
+) = range(13)  # fmt: skip
+_KEYWORDS = frozenset((
+    "as", "base", "bool", "byte", "case", "char", "checked", "class", "const", "decimal", "default",
+    "delegate", "do", "double", "enum", "event", "explicit", "extern", "false", "fixed", "float",
+    "foreach", "goto", "implicit", "in", "int", "interface", "internal", "is", "lock", "long",
+    "namespace", "new", "null", "object", "operator", "out", "override", "params", "private",
+    "protected", "public", "readonly", "ref", "sbyte", "sealed", "short", "sizeof", "static",
+    "string", "struct", "switch", "this", "throw", "true", "typeof", "uint", "ulong", "unchecked",
+    "unsafe", "ushort", "using", "virtual", "void", "volatile",
+))  # fmt: skip
+#: Types of Python that have another name in C#.
 _TYPES = {
     "int": "long",
-    "bool": "bool",
     "str": "string",
     "bytes": "byte[]",
     "bytearray": "List<byte>",
     "float": "double",
-    "None": "void",
     "range": "long[]",
     "Kind": "string",
     "ChipTable": "Table",
@@ -52,17 +52,14 @@ class Term:
         return self.text if self.level >= level else f"({self.text})"
 
 
+# -- names ----------------------------------------------------------------------------------------
+
+
 def pascal(name: str) -> str:
     """``_start_arrival``, ``PSEL_TXD`` -> ``StartArrival``, ``PselTxd``."""
-    words = name.strip("_").split("_")
-    if not any(words):
-        return name
-    return "".join(w.capitalize() if w.isupper() else w[:1].upper() + w[1:] for w in words)
-
-
-def class_name(name: str) -> str:
-    """The name of a class in C#."""
-    return _TYPES.get(name, name)
+    words = [word for word in name.split("_") if word]
+    whole = "".join(w.capitalize() if w.isupper() else w[:1].upper() + w[1:] for w in words)
+    return whole or name
 
 
 def camel(name: str) -> str:
@@ -72,16 +69,24 @@ def camel(name: str) -> str:
     return f"@{whole}" if whole in _KEYWORDS else whole
 
 
+def class_name(name: str) -> str:
+    """The name of a class."""
+    return _TYPES.get(name, name)
+
+
 def quoted(text: str) -> str:
-    """A string literal, of which only printable ASCII is expected."""
+    """A string literal; all texts are printable ASCII."""
     assert text.isascii(), text
     assert text.isprintable(), text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def arguments(type_: str) -> list[str]:
+# -- types ----------------------------------------------------------------------------------------
+
+
+def arguments(kind: str) -> list[str]:
     """The type arguments of ``Dictionary<long, (long, string)>``, or the items of a tuple."""
-    inside = type_[type_.index("<") + 1 : -1] if type_.endswith(">") else type_[1:-1]
+    inside = kind[kind.index("<") + 1 : -1] if kind.endswith(">") else kind[1:-1]
     found, depth = [""], 0
     for char in inside:
         depth += (char in "<(") - (char in ">)")
@@ -92,86 +97,87 @@ def arguments(type_: str) -> list[str]:
     return [one.strip() for one in found]
 
 
-def is_tuple(type_: str) -> bool:
+def is_tuple(kind: str) -> bool:
     """True of ``(long, string)``."""
-    return type_.startswith("(") and type_.endswith(")")
+    return kind.startswith("(") and kind.endswith(")")
 
 
-def head(type_: str) -> str:
+def head(kind: str) -> str:
     """``Dictionary`` of ``Dictionary<long, long>``, and ``[]`` of an array."""
-    if type_.endswith("[]"):
-        return "[]"
-    return "tuple" if is_tuple(type_) else type_.partition("<")[0]
+    return "[]" if kind.endswith("[]") else kind.partition("<")[0]
 
 
-def element(type_: str) -> str:
-    """The type of what an iteration gives, "" if ``type_`` is not iterable."""
-    if type_ == "byte[]" or type_ == "List<byte>":
+def element(kind: str) -> str:
+    """The type of what an iteration gives, "" if the type is not iterable."""
+    if kind in ("byte[]", "List<byte>"):
         return "long"
-    kind = head(type_)
-    if kind == "[]":
-        return type_[:-2]
-    if kind in ("List", "HashSet", "IEnumerable", "Dictionary", "IDictionary"):
-        return arguments(type_)[0]
-    return ""
+    if kind.endswith("[]"):
+        return kind[:-2]
+    known = ("List", "HashSet", "IEnumerable", "Dictionary", "IDictionary")
+    return arguments(kind)[0] if head(kind) in known else ""
 
 
-def type_of(annotation: ast.expr, aliases: dict[str, ast.expr]) -> str:
-    """The type of C# of an annotation; "" if there is none.
+def type_of(annotation: ast.expr | None, aliases: dict[str, ast.expr]) -> str:
+    """The type of C# of an annotation; "" if it has none.
 
-    ``aliases`` are assignments of the module that may name types.
+    ``aliases`` are assignments of the module, which may name types.
     """
     if isinstance(annotation, ast.Constant) and annotation.value is None:
         return "void"
     if isinstance(annotation, ast.Name):
-        if annotation.id in aliases:
-            return type_of(aliases[annotation.id], aliases)
-        return _TYPES.get(annotation.id, annotation.id)
+        alias = aliases.get(annotation.id)
+        return type_of(alias, aliases) if alias else class_name(annotation.id)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         one, other = (type_of(side, aliases) for side in (annotation.left, annotation.right))
         if other != "void":
             return ""
         return f"{one}?" if one in _VALUES else one
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name):
-        return _generic(annotation.value.id, annotation.slice, aliases)
+        inside = annotation.slice
+        parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+        return _generic(annotation.value.id, parts, aliases)
     return ""
 
 
-def _generic(name: str, inside: ast.expr, aliases: dict[str, ast.expr]) -> str:
-    parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-    if name in ("Annotated", "ClassVar"):
+def _generic(name: str, parts: list[ast.expr], aliases: dict[str, ast.expr]) -> str:
+    if name == "Annotated":
         return type_of(parts[0], aliases)
     if name == "Callable":
-        given, result = parts
-        assert isinstance(given, ast.List)
-        types = [type_of(one, aliases) for one in given.elts]
-        returned = type_of(result, aliases)
-        types += [] if returned == "void" else [returned]
-        return ("Action" if returned == "void" else "Func") + (
-            f"<{', '.join(types)}>" if types else ""
-        )
+        return _delegate(parts, aliases)
+    if name == "tuple" and isinstance(parts[-1], ast.Constant) and parts[-1].value is ...:
+        return f"{type_of(parts[0], aliases)}[]"
+    inside = ", ".join(type_of(one, aliases) for one in parts)
     if name == "tuple":
-        if isinstance(parts[-1], ast.Constant) and parts[-1].value is ...:
-            return f"{type_of(parts[0], aliases)}[]"
-        return f"({', '.join(type_of(one, aliases) for one in parts)})"
-    if name not in _GENERIC:
-        return ""
-    return f"{_GENERIC[name]}<{', '.join(type_of(one, aliases) for one in parts)}>"
+        return f"({inside})"
+    return f"{_GENERIC[name]}<{inside}>" if name in _GENERIC else ""
+
+
+def _delegate(parts: list[ast.expr], aliases: dict[str, ast.expr]) -> str:
+    given, returned = parts
+    assert isinstance(given, ast.List)
+    types = [type_of(one, aliases) for one in given.elts]
+    result = type_of(returned, aliases)
+    if result == "void":
+        return f"Action<{', '.join(types)}>" if types else "Action"
+    return f"Func<{', '.join((*types, result))}>"
+
+
+# -- conditions -----------------------------------------------------------------------------------
 
 
 def condition(term: Term) -> Term | None:
     """Python's truth of a value; None if its type has none here."""
-    kind, at = head(term.type), term.at(EQUALITY + 1)
     if term.type == "bool":
         return term
+    at, size = term.at(EQUALITY + 1), term.at(PRIMARY)
     text = {
         "long": f"{at} != 0",
         "string": f'{at} != ""',
         "bool?": f"{at} == true",
-        "[]": f"{term.at(PRIMARY)}.Length != 0",
-        "List": f"{term.at(PRIMARY)}.Count != 0",
-        "Dictionary": f"{term.at(PRIMARY)}.Count != 0",
-    }.get(kind)
+        "[]": f"{size}.Length != 0",
+        "List": f"{size}.Count != 0",
+        "Dictionary": f"{size}.Count != 0",
+    }.get(head(term.type))
     return None if text is None else Term(text, "bool", EQUALITY)
 
 
