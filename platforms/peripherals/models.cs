@@ -1054,9 +1054,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public Dictionary<long, long> Partial = new Dictionary<long, long>();
         // Address and content of memory to store after the current instruction.
         public List<(long, byte[])> PendingStores = new List<(long, byte[])>();
-        // Ticks at which the current operation and the core's stall end.
         public long BusyUntil;
-        // Ticks at which the current operation and the core's stall end.
         public long StalledUntil;
 
         private const long Configns = 0x584, Duration = 0x51C, Ready = 0x400, Readynext = 0x408;
@@ -1198,7 +1196,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         public virtual bool Running { get; set; }
         public virtual long Base { get; set; }
-        public long Captured;  // a bit for each channel: CAPTURE has set its CC
+        public long Captured;
     }
 
     // A 24-bit counter computed from the virtual time.
@@ -1509,11 +1507,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Registers(0x540, "CC", 4, write: WriteCc);
         }
 
-        // True between START and STOP; :attr:`running` requires LFCLK as well.
         public bool Started;
-        // Address of the code that started the RTC without LFCLK, or stopped LFCLK under it.
         public long BlamedPc;
-        // By channel: the missed count, and COUNTER and pc when CC was written.
         public Dictionary<long, (long, long, long)> Missed;
         protected Clock Clock;
 
@@ -2016,7 +2011,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Registers(0x540, "CC", 6, write: WriteCc);
         }
 
-        public long Since;  // tick at which the counter was ``base``
+        public long Since;
 
         private const long Channels = 6;
         private const long Bitmode = 0x508, Prescaler = 0x510, Mode = 0x504;
@@ -2550,13 +2545,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public ConsoleWiring Wiring = null;
         public List<byte> Incoming = new List<byte>();  // bytes from the host that have not yet arrived
         public bool Receiving;
-        public long Due;  // number of bytes that arrive together next
-        public long Since;  // tick of the start bit of the first of them
-        public long WaitsSince;  // tick since which the next byte could have been sent
-        public bool Begun;  // part of what the host sends has been received
-        public long Pointer;  // address, free and filled bytes of the buffer
-        public long Room;  // address, free and filled bytes of the buffer
-        public long Received;  // address, free and filled bytes of the buffer
+        public long Due;
+        public long Since;
+        public long WaitsSince;
+        public bool Begun;
+        public long Pointer;
+        public long Room;
+        public long Received;
 
         private const long Enabled = 8;
         private const long Baudrate = 0x524, Config = 0x56C, Enable = 0x500, PselTxd = 0x50C, PselRxd = 0x514;
@@ -2753,7 +2748,6 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Registers(0x600, "RR", 8, access: "w", write: WriteRr);
         }
 
-        // Since the last reload: n -> what RR[n] got in vain: not the key, or not enabled by RREN.
         public Dictionary<long, long> Refused;
         protected Clock Clock;
 

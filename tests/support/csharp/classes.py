@@ -143,9 +143,11 @@ class Writer:
         for name, (kind, line) in self.model.fields.items():
             value = initial.get(pascal(name))
             text = f"{_access(name)} {kind} {pascal(name)}{f' = {value}' if value else ''};"
-            beside = self.source.beside(line)
-            text += f"  // {beside}" if beside else ""
-            yield [*remark(self.source.above(line)), text]
+            if value:  # what Reset and Connect assign has its comment there
+                beside = self.source.beside(line)
+                text += f"  // {beside}" if beside else ""
+                yield remark(self.source.above(line))
+            yield [text]
 
     def _initial(self) -> dict[str, str]:
         """Field -> value that ``__init__`` gives it before it calls that of the base."""

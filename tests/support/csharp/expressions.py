@@ -44,6 +44,8 @@ _CONTAINS = {
     "Dictionary": "ContainsKey", "IDictionary": "ContainsKey", "HashSet": "Contains",
     "[]": "Contains",
 }  # fmt: skip
+#: Expressions whose type depends on what is wanted.
+_FLEXIBLE = (ast.Dict, ast.List, ast.Tuple, ast.IfExp)
 #: Constants of base.py that the class Nordic has under another name.
 _INHERITED = {"PUBLISH": "PublishAt", "SUBSCRIBE": "SubscribeAt"}
 
@@ -137,11 +139,8 @@ class Expressions:
         translate: Callable[..., Term] | None = getattr(self, name, None)
         if translate is None:
             raise self.refuse(node)
-        if isinstance(
-            node, ast.Dict | ast.List | ast.Tuple | ast.IfExp
-        ):  # its type may depend on it
-            return self.convert(translate(node, wanted), wanted, node)
-        return self.convert(translate(node), wanted, node)
+        found = translate(node, wanted) if isinstance(node, _FLEXIBLE) else translate(node)
+        return self.convert(found, wanted, node)
 
     # atoms
 

@@ -68,8 +68,8 @@ public partial class Table
     {
         var table = (Table)MemberwiseClone();
         table.Name = name;
-        table.Blocks = Blocks.Select(one => others.SingleOrDefault(it => it.Name == one.Name) ?? one)
-            .ToArray();
+        table.Blocks = (from one in Blocks
+            select others.SingleOrDefault(other => other.Name == one.Name) ?? one).ToArray();
         return table;
     }
 }
@@ -141,7 +141,7 @@ def _tables() -> list[str]:
         done.append(chip)
     unknown = 'throw new ArgumentException($"there is no table of the chip {chip}");'
     cases += ["default:", *indented([unknown])]
-    body = block(["switch(chip)", *block(cases)])
+    body = block(["switch(chip)", "{", *cases, "}"])
     of = ["// The chip of platforms/chips/CHIP.toml.", "public static Table Of(string chip)", *body]
     return ["public static class Tables", *block(of)]
 
