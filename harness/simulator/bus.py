@@ -10,6 +10,7 @@ from harness.simulator.engine import PPB, Engine, Store
 from harness.simulator.peripherals.base import Chip, Device
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.spu import Spu
+from harness.simulator.peripherals.texts import other_alias, part_of_register
 from harness.simulator.processor import Processor
 from harness.simulator.scb import USERSETMPEND
 
@@ -73,7 +74,7 @@ class Bus:
             if self._answers_elsewhere(device, address):
                 return None
             if size < 4:
-                self._note_size(device, is_write, address - base, size)
+                self._note_size(device, bool(is_write), address - base, size)
             registers: WordRegisters = device
             if self._core.nonsecure:
                 registers = self._views.get(device.name, device)
@@ -123,21 +124,14 @@ class Bus:
         other = address ^ self._map.secure_window ^ self._map.nonsecure_window
         block = self._map.peripheral_at(other)
         if block is not None:
-            state = "non-secure" if address >= self._map.secure_window else "secure"
-            self._chip.report(
-                Kind.FORBIDDEN_ACCESS,
-                f"0x{address:08x}",
-                f"nothing answers at 0x{address:08x}: {block.name} is {state}, and its address is"
-                f" 0x{other:08x}",
-            )
+            message = other_alias(self._map, block, address)
+            self._chip.report(Kind.FORBIDDEN_ACCESS, f"0x{address:08x}", message)
 
-    def _note_size(self, device: Device, is_write: int, offset: int, size: int) -> None:
+    def _note_size(self, device: Device, is_write: bool, offset: int, size: int) -> None:
         """Report an access to part of a register, whose effect is not specified."""
         name = f"{device.name}.{device.register_name(offset)}"
-        part, verb = ("", "a byte", "a halfword")[size], "written" if is_write else "read"
-        self._chip.report(
-            Kind.FORBIDDEN_ACCESS, name, f"{part} of {name} was {verb}: registers take words only"
-        )
+        message = part_of_register(name, is_write=is_write, size=size)
+        self._chip.report(Kind.FORBIDDEN_ACCESS, name, message)
 
     # registers
 

@@ -28,6 +28,7 @@ from harness.simulator.peripherals.gpio import Gpio
 from harness.simulator.peripherals.rtc import Rtc
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
+from harness.simulator.peripherals.texts import dma_refused
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.user_models import Maker
 from harness.simulator.processor import Processor
@@ -291,14 +292,11 @@ class SimulatedChip:
 
     def can_reach(self, device: str, access: str, address: int, size: int) -> bool:
         """Whether EasyDMA may "read" or "write" there: in data RAM only; report it if not."""
-        if self._dma_refused(device, address, size):
-            why = "secure memory, and it is non-secure"
-        elif self._ram.holds(address, size):
+        secure = self._dma_refused(device, address, size)
+        if not secure and self._ram.holds(address, size):
             return True
-        else:
-            why = "outside data RAM"
-        refused = f"cannot {access} {size} bytes at 0x{address:08x}, {why}"
-        self.report(Kind.DMA_REFUSED, device, f"EasyDMA of {device} {refused}")
+        message = dma_refused(device, access, address, size, secure=secure)
+        self.report(Kind.DMA_REFUSED, device, message)
         return False
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:

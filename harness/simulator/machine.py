@@ -30,6 +30,7 @@ from harness.simulator.event_queue import NEVER
 from harness.simulator.faults import FaultRecord, report, where
 from harness.simulator.mpu_regions import enabled_regions
 from harness.simulator.peripherals.nvmc import Nvmc
+from harness.simulator.peripherals.texts import unmodelled
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.user_models import user_models
 from harness.simulator.transcript import Transcript
@@ -242,7 +243,7 @@ class Machine:
 
     def _note_unmodelled(self, subject: str, use: str) -> None:
         """Report the first access to something without a model."""
-        self._report(Kind.UNMODELLED_ACCESS, subject, f"{subject} has no model and was {use}")
+        self._report(Kind.UNMODELLED_ACCESS, subject, unmodelled(subject, use))
 
     def _report(self, kind: Kind, subject: str, message: str, pc: int | None = None) -> None:
         """Add the first finding of its kind and subject; ``pc`` None: by the current code."""

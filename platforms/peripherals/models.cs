@@ -1,7 +1,11 @@
 // Models of Nordic's peripherals for Renode 1.17 or later, compiled by Renode at its start.
 //
 // Generated from harness/simulator/peripherals by tests/support/renode_platforms.py: a model is
-// changed there, and this file is written anew.
+// changed there, and this file is written anew. Its methods are those of Python, statement by
+// statement; what they stand on is written by hand: Device, Nordic (device.cs), Registers, Chip and
+// Py (python.cs). Registers, tasks and events are declared with the values that the classes have in
+// Python. What only the built-in simulator asks of a model is left out: its snapshots, and why an
+// interrupt does not come.
 
 using System;
 using System.Collections.Generic;
@@ -182,19 +186,17 @@ namespace Antmicro.Renode.Peripherals.Nordic
         protected List<Action<bool>> Listeners = new List<Action<bool>>();
         public bool LfclkRuns;
 
-        private static readonly long[] Retained = new long[] { 0x400, 0x51C, 0x520 };
-        private const long Resetreas = 0x400;
-        private const long Hfclkrun = 0x408;
-        private const double HfxoSeconds = 0.000_060;
-        private const long Hfclkstat = 0x40C;
-        private const long Lfclksrc = 0x518;
-        private const long Lfclkrun = 0x414;
-        private const double LfrcSeconds = 0.000_600;
-        private const long Lfclksrccopy = 0x41C;
-        private const long SourceLfxo = 2;
-        private const double LfxoSeconds = 0.250;
-        private const long Lfclkstat = 0x418;
+        private const long Resetreas = 0x400, Hfclkrun = 0x408, Hfclkstat = 0x40C, Lfclkrun = 0x414;
+        private const long Lfclksrc = 0x518, Lfclksrccopy = 0x41C, Lfclkstat = 0x418;
         private const long StateRunning = 0x10000;
+        private const long SourceLfxo = 2;
+        // Start-up times in seconds: typical values of the nRF9160 PS ("CLOCK", electrical specification),
+        // from memory.
+        private const double HfxoSeconds = 0.000_060;
+        private const double LfrcSeconds = 0.000_600;
+        private const double LfxoSeconds = 0.250;
+        // Registers that a reset retains.
+        private static readonly long[] Retained = new long[] { 0x400, 0x51C, 0x520 };
     }
 
     // CLOCK, POWER and RESET.
@@ -294,16 +296,14 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Register(0x614, "NETWORK_FORCEOFF", reset: 1, write: WriteNetworkForceoff);
         }
 
-        private const long Hfclkctrl = 0x558;
-        private const long Forceoff = 0x614;
+        private const long Audiorun = 0x450, Audiostat = 0x454;
+        private const long Hf192run = 0x458, Hf192stat = 0x45C, Hf192src = 0x580;
+        private const long Hfclkctrl = 0x558, Forceoff = 0x614;
         private const string Network = "network core";
-        private const long Audiorun = 0x450;
-        private const double HfxoSeconds = 0.000_060;
-        private const long Audiostat = 0x454;
-        private const long Hf192run = 0x458;
-        private const long Hf192stat = 0x45C;
         private const long StateRunning = 0x10000;
-        private const long Hf192src = 0x580;
+        // Start-up times in seconds: typical values of the nRF9160 PS ("CLOCK", electrical specification),
+        // from memory.
+        private const double HfxoSeconds = 0.000_060;
     }
 
     // The debugger's mailbox and erase protection (nRF9160 PS, "CTRL-AP").
@@ -418,8 +418,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Registers(0x800, "CHG", 6);
         }
 
-        private const long Chen = 0x500;
-        private const long Chg = 0x800;
+        private const long Chen = 0x500, Chg = 0x800;
     }
 
     // Sixteen channels: TASKS_TRIGGER[n] raises EVENTS_TRIGGERED[n].
@@ -489,7 +488,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             get
             {
-                long pulled = Py.Range(Pins).Where(n => (Config(n) >> 2 & 3) == PullUp).Select(n => 1L << (int)n).Sum();
+                long pulled = Py.Range(Pins).Where(n => (Config(n) >> 2 & 3) == PullUp)
+                    .Select(n => 1L << (int)n).Sum();
                 long outputs = Regs[Dir];
                 long level = pulled & ~outputs | Regs[Out] & outputs;
                 return (level & ~Driven | Levels & Driven) & Mask;
@@ -499,12 +499,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Levels of the pins whose input buffer is connected; 0 for the others.
         public long ReadIn()
         {
-            long connected = Py.Range(Pins).Where(n => (Config(n) & Disconnect) == 0).Select(n => 1L << (int)n).Sum();
+            long connected = Py.Range(Pins).Where(n => (Config(n) & Disconnect) == 0)
+                .Select(n => 1L << (int)n).Sum();
             return Pads & connected;
         }
 
-        // The DETECT signal to GPIOTE: a pin is at its SENSE level; with DETECTMODE = 1, a bit of LATCH
-        // is set.
+        // The DETECT signal to GPIOTE: a pin is at its SENSE level; with DETECTMODE = 1, a bit of LATCH is
+        // set.
         public bool Detect => ((Regs[Detectmode] & 1) != 0 ? Regs[Latch] : Sensed()) != 0;
 
         protected long Config(long pin)
@@ -619,7 +620,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public void WriteLatch(long value)
         {
             Regs[Latch] &= ~value;
-            foreach(var listener in Listeners)
+            foreach(var listener in Listeners)  // a falling edge of DETECT before it may rise again
             {
                 listener(Pads, Pads);
             }
@@ -641,21 +642,17 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Registers(0x200, "PIN_CNF", 32, reset: 2, write: WritePinCnf);
         }
 
-        public long Driven = 0;
-        public long Levels = 0;
+        public long Driven = 0;  // pins that the host drives, one bit each
+        public long Levels = 0;  // levels of the driven pins, one bit each
         public List<Action<long, long>> Listeners = new List<Action<long, long>>();
 
         private const long Pins = 32;
-        private const long PullUp = 3;
-        private const long Dir = 0x014;
-        private const long Out = 0x004;
+        private const long Dir = 0x014, Out = 0x004, Detectmode = 0x024, Latch = 0x020, PinCnf = 0x200;
         private const long Mask = 0xFFFF_FFFF;
+        // PIN_CNF.INPUT: the input buffer is disconnected (the reset value).
         private const long Disconnect = 2;
-        private const long Detectmode = 0x024;
-        private const long Latch = 0x020;
-        private const long PinCnf = 0x200;
-        private const long SenseHigh = 2;
-        private const long SenseLow = 3;
+        private const long PullUp = 3;
+        private const long SenseHigh = 2, SenseLow = 3;
     }
 
     // Eight channels: each raises an event on an edge of a pin, or drives a pin by tasks.
@@ -694,7 +691,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
             long mask = 1L << (int)pin.Value;
             long @out = Gpio.Regs[Out];
-            long value = Py.Get(new Dictionary<long, long> { [Rising] = @out | mask, [Falling] = @out & ~mask, [Toggle] = @out ^ mask }, action, @out);
+            long value = Py.Get(new Dictionary<long, long> { [Rising] = @out | mask,
+                [Falling] = @out & ~mask, [Toggle] = @out ^ mask }, action, @out);
             Gpio.WriteOut(value);
         }
 
@@ -769,17 +767,14 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Registers(0x510, "CONFIG", 8, write: WriteConfig);
         }
 
-        public bool Port = false;
+        public bool Port = false;  // the level of DETECT
         public Gpio Gpio;
 
-        private const long Config = 0x510;
-        private const long ModeTask = 3;
-        private const long Out = 0x004;
-        private const long Rising = 1;
-        private const long Falling = 2;
-        private const long Toggle = 3;
         private const long Channels = 8;
-        private const long ModeEvent = 1;
+        private const long Config = 0x510;
+        private const long ModeTask = 3, ModeEvent = 1;
+        private const long Rising = 1, Falling = 2, Toggle = 3;
+        private const long Out = 0x004;
     }
 
     // Interprocessor communication; the other processor is not modelled (nRF9160 PS, "IPC").
@@ -891,6 +886,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public override void Reset()
         {
             base.Reset();
+            // Ticks at which the current operation and the core's stall end.
             BusyUntil = 0;
             StalledUntil = 0;
         }
@@ -904,7 +900,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Carries out a store of the processor to flash or UICR; False if it is a bus fault.
         public bool Store(Area area, long address, long size, long value, long old, long mode)
         {
-            if(!(mode == WriteMode || mode == Erase || mode == PartialErase) || mode != WriteMode && area.Name != "flash")
+            if(!(mode == WriteMode || mode == Erase || mode == PartialErase)
+                || mode != WriteMode && area.Name != "flash")
             {
                 return false;
             }
@@ -919,7 +916,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
             else if(value != Ones || Py.Mod(address, Page) != 0)
             {
-                Misused(address, $"a store of 0x{value:x} erases nothing; a page is erased by 0xffffffff to its first word");
+                Misused(address,
+                    $"a store of 0x{value:x} erases nothing; a page is erased by 0xffffffff to its first " +
+                    "word");
                 StoreLater(address, Py.ToBytes(old, 4));
             }
             else if(mode == Erase)
@@ -944,17 +943,23 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             var flash = Chip.MemoryMap.Flash;
             long result = old & value;
-            if(Py.Range(0, 32, 8).Any(n => !((value >> (int)n & 0xFF) == 0xFF || (value >> (int)n & 0xFF) == (result >> (int)n & 0xFF))))
+            if(Py.Range(0, 32, 8)
+                .Any(n => !((value >> (int)n & 0xFF) == 0xFF
+                || (value >> (int)n & 0xFF) == (result >> (int)n & 0xFF))))
             {
-                Chip.Report("flash_overwritten", $"0x{address:x8}", $"flash at 0x{address:x8} held 0x{old:x}, 0x{value:x} was written, and it holds 0x{result:x}: a write only clears bits, an erase sets them");
+                Chip.Report("flash_overwritten", $"0x{address:x8}",
+                    $"flash at 0x{address:x8} held 0x{old:x}, 0x{value:x} was written, and it holds " +
+                    $"0x{result:x}: a write only clears bits, an erase sets them");
             }
-            if(value != Ones)
+            if(value != Ones)  // ones program no bits, and do not count as a write
             {
                 long count = Py.Get(Writes, address, Py.Int(old != Ones)) + 1;
                 Writes[address] = count;
                 if(count > flash.WritesPerWord)
                 {
-                    Misused(address, $"written {count} times without an erase: a word takes {flash.WritesPerWord} writes (nWRITE)");
+                    Misused(address,
+                        $"written {count} times without an erase: a word takes {flash.WritesPerWord} " +
+                        "writes (nWRITE)");
                 }
             }
             StoreLater(address, Py.ToBytes(result, 4));
@@ -990,12 +995,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
             if(ModeOf(nonsecure: false) != Erase)
             {
-                Chip.Report("flash_misuse", "NVMC.ERASEALL", "NVMC.ERASEALL erases nothing: CONFIG does not enable it");
+                Chip.Report("flash_misuse", "NVMC.ERASEALL",
+                    "NVMC.ERASEALL erases nothing: CONFIG does not enable it");
                 return;
             }
             Writes.Clear();
             Partial.Clear();
-            foreach(var name in new[] { "flash", "uicr" })
+            foreach(var name in new string[] { "flash", "uicr" })
             {
                 var area = Chip.MemoryMap.Area(name);
                 StoreLater(area.Origin, Py.Repeat(new byte[] { 0xff }, area.Size));
@@ -1042,21 +1048,21 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Register(0x588, "WRITEUICRNS", access: "w");
         }
 
+        // Number of writes since the last erase, by address of the word. Kept over a reset.
         public Dictionary<long, long> Writes = new Dictionary<long, long>();
+        // Duration of the partial erases so far in microseconds, by address of the page.
         public Dictionary<long, long> Partial = new Dictionary<long, long>();
+        // Address and content of memory to store after the current instruction.
         public List<(long, byte[])> PendingStores = new List<(long, byte[])>();
         public long BusyUntil;
         public long StalledUntil;
 
-        private const long Configns = 0x584;
-        private const long NvmcConfig = 0x504;
-        private const long WriteMode = 1;
-        private const long Erase = 2;
-        private const long PartialErase = 4;
+        private const long Configns = 0x584, Duration = 0x51C, Ready = 0x400, Readynext = 0x408;
         private const long Ones = 0xFFFF_FFFF;
-        private const long Duration = 0x51C;
-        private const long Ready = 0x400;
-        private const long Readynext = 0x408;
+        // Registers of NVMC by offset.
+        private const long NvmcConfig = 0x504;
+        // Values of NVMC's CONFIG.
+        private const long WriteMode = 1, Erase = 2, PartialErase = 4;
     }
 
     // NVMC, with two registers of the workaround of erratum 160 and one of that of erratum 42.
@@ -1160,7 +1166,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             base.Reset();
             Running = false;
             Base = 0;
-            Captured = 0;
+            Captured = 0;  // a bit for each channel: CAPTURE has set its CC
         }
 
         public virtual void TaskStart()
@@ -1209,8 +1215,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
             base.Reset();
             Regs.Schedule = new byte[0];
             Edge = 0;
+            // True between START and STOP; :attr:`running` requires LFCLK as well.
             Started = false;
+            // Address of the code that started the RTC without LFCLK, or stopped LFCLK under it.
             BlamedPc = 0;
+            // By channel: the missed count, and COUNTER and pc when CC was written.
             Missed = new Dictionary<long, (long, long, long)>();
         }
 
@@ -1224,40 +1233,22 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // True while the counter counts.
         public override bool Running
         {
-            get
-            {
-                return Regs.Running;
-            }
-            set
-            {
-                Regs.Running = value;
-            }
+            get => Regs.Running;
+            set => Regs.Running = value;
         }
 
         // The value of the counter at edge.
         public override long Base
         {
-            get
-            {
-                return Regs.Base;
-            }
-            set
-            {
-                Regs.Base = value;
-            }
+            get => Regs.Base;
+            set => Regs.Base = value;
         }
 
         // The number of the LFCLK edge at which the counter was base.
         public long Edge
         {
-            get
-            {
-                return Regs.Since;
-            }
-            set
-            {
-                Regs.Since = value;
-            }
+            get => Regs.Since;
+            set => Regs.Since = value;
         }
 
         public override void TaskStart()
@@ -1317,7 +1308,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             if(Clock.Regs[Lfclkrun] == 0)
             {
-                Chip.Report("clock_not_running", Name, $"{Name} was started but does not count, because LFCLK does not run: CLOCK.TASKS_LFCLKSTART was not triggered", BlamedPc);
+                Chip.Report("clock_not_running", Name,
+                    $"{Name} was started but does not count, because LFCLK does not run: " +
+                    "CLOCK.TASKS_LFCLKSTART was not triggered", BlamedPc);
             }
         }
 
@@ -1419,7 +1412,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
             if((EnabledEvents() & Compare << (int)index) != 0)
             {
                 long value = Regs[Ccs[(int)index]];
-                Chip.Report("rtc_compare_too_close", $"{Name}.CC[{index}]", $"{Name}.CC[{index}] was set to 0x{value:x} while COUNTER was 0x{counter:x}: less than {MinAhead} ahead, so COMPARE may occur a whole turn later", pc);
+                Chip.Report("rtc_compare_too_close", $"{Name}.CC[{index}]",
+                    $"{Name}.CC[{index}] was set to 0x{value:x} while COUNTER was 0x{counter:x}: less than " +
+                    $"{MinAhead} ahead, so COMPARE may occur a whole turn later", pc);
             }
         }
 
@@ -1489,10 +1484,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
         }
 
-        public override bool Awaits(string tag)
-        {
-            return tag == "no clock" || tag == "missed 0" || tag == "missed 1" || tag == "missed 2" || tag == "missed 3";
-        }
+        public override bool Awaits(string tag) => tag == "no clock" || tag == "missed 0" || tag == "missed 1"
+            || tag == "missed 2" || tag == "missed 3";
 
         protected override void Declare()
         {
@@ -1519,19 +1512,23 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public Dictionary<long, (long, long, long)> Missed;
         protected Clock Clock;
 
-        private const long MinAhead = 2;
-        private const string ClockCheck = "no clock";
-        private const long Evten = 0x340;
-        private const long RepairEdges = 64;
-        private const long Lfclkrun = 0x414;
-        private const long Prescaler = 0x508;
         private const long Wrap = 0x1000000;
-        private static readonly string[] MissTags = new string[] { "missed 0", "missed 1", "missed 2", "missed 3" };
+        private const long Evten = 0x340, Evtenset = 0x344, Evtenclr = 0x348;
+        private const long Prescaler = 0x508;
         private static readonly long[] Ccs = new long[] { 0x540, 0x544, 0x548, 0x54C };
-        private const long Compare = 0x10000;
-        private const long Evtenset = 0x344;
-        private const long Evtenclr = 0x348;
-        private static readonly Dictionary<long, string> EventOf = new Dictionary<long, string> { [0x100] = "TICK", [0x104] = "OVRFLW", [0x140] = "COMPARE[0]", [0x144] = "COMPARE[1]", [0x148] = "COMPARE[2]", [0x14C] = "COMPARE[3]" };
+        private const long Compare = 0x10000;  // bit of COMPARE[0] in EVTEN and INTEN
+        private static readonly string[] MissTags = new string[] { "missed 0", "missed 1", "missed 2",
+            "missed 3" };
+        private const string ClockCheck = "no clock";
+        // Smallest distance of CC from COUNTER, in counts, at which COMPARE is certain.
+        private const long MinAhead = 2;
+        // Edges of LFCLK (2 ms) within which firmware must correct a missed compare value, or start LFCLK.
+        // Drivers that read COUNTER after writing CC, such as Zephyr's, need microseconds.
+        private const long RepairEdges = 64;
+        private static readonly Dictionary<long, string> EventOf = new Dictionary<long, string> {
+            [0x100] = "TICK", [0x104] = "OVRFLW", [0x140] = "COMPARE[0]", [0x144] = "COMPARE[1]",
+            [0x148] = "COMPARE[2]", [0x14C] = "COMPARE[3]" };
+        private const long Lfclkrun = 0x414;
     }
 
     // Permissions with their locks, and an event for each kind of refused access.
@@ -1693,7 +1690,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             get
             {
                 var words = Chip.MemoryMap.Blocks.Select(one => Regs[Periphid + 4 * one.Number]);
-                return words.Any(word => ((word & 3) == Selectable || (word & 3) == Split) && (word & Secattr) == 0);
+                return words.Any(word => ((word & 3) == Selectable || (word & 3) == Split)
+                    && (word & Secattr) == 0);
             }
         }
 
@@ -1757,23 +1755,17 @@ namespace Antmicro.Renode.Peripherals.Nordic
             return Present | mapping | dma | (mapping == NonSecure ? 0 : Secattr);
         }
 
-        private const long DppiPerm = 0x480;
-        private const long Periphid = 0x800;
-        private const long Lock = 0x100;
-        private static readonly Dictionary<string, long> Perm = new Dictionary<string, long> { ["flash"] = 0x600, ["ram"] = 0x700 };
-        private static readonly Dictionary<string, long> Nsc = new Dictionary<string, long> { ["flash"] = 0x500, ["ram"] = 0x540 };
         private const long ExtdomainPerm = 0x440;
-        private const long Selectable = 2;
-        private const long Split = 3;
+        private const long DppiPerm = 0x480, DppiLock = 0x484, GpioLock = 0x4C4, GpioPerm = 0x4C0;
+        private static readonly Dictionary<string, long> Nsc = new Dictionary<string, long> {
+            ["flash"] = 0x500, ["ram"] = 0x540 };
+        private static readonly Dictionary<string, long> Perm = new Dictionary<string, long> {
+            ["flash"] = 0x600, ["ram"] = 0x700 };
+        private const long Periphid = 0x800;
+        private const long Lock = 0x100, Secattr = 0x10, Dmasec = 0x20, Present = 0x80000000;
+        // SECUREMAPPING and DMA of PERIPHID.PERM.
+        private const long Selectable = 2, Split = 3, Secure = 1, NonSecure = 0;
         private const long SeparateDma = 8;
-        private const long Secattr = 0x10;
-        private const long Dmasec = 0x20;
-        private const long DppiLock = 0x484;
-        private const long GpioLock = 0x4C4;
-        private const long GpioPerm = 0x4C0;
-        private const long Secure = 1;
-        private const long NonSecure = 0;
-        private const long Present = 0x80000000;
     }
 
     // The SPU of the nRF5340, with more regions and ids, and two ports.
@@ -1811,8 +1803,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Register(0x4CC, "GPIOPORT1_LOCK");
         }
 
-        private const long GpioLock = 0x4C4;
-        private const long GpioPerm = 0x4C0;
+        private const long GpioLock = 0x4C4, GpioPerm = 0x4C0;
     }
 
     // A peripheral without a model: it can be configured, but executes no task.
@@ -1825,7 +1816,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public void TaskTask(long index)
         {
             var name = Block.Task(4 * index);
-            if(!name.EndsWith("STOP", StringComparison.Ordinal))
+            if(!name.EndsWith("STOP", StringComparison.Ordinal))  // stopping what never started has no effect
             {
                 Chip.Report("unmodelled_task", name, Texts.UnmodelledTask(name));
             }
@@ -1861,7 +1852,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public override void Reset()
         {
             base.Reset();
-            Since = 0;
+            Since = 0;  // tick at which the counter was ``base``
         }
 
         protected long Modulus => 1L << (int)Widths[Regs[Bitmode] & 3];
@@ -2022,12 +2013,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         public long Since;
 
-        private static readonly Dictionary<long, long> Widths = new Dictionary<long, long> { [0] = 0x10, [1] = 8, [2] = 0x18, [3] = 0x20 };
-        private const long Bitmode = 0x508;
-        private const long Prescaler = 0x510;
-        private const long Mode = 0x504;
-        private const long TimerMode = 0;
         private const long Channels = 6;
+        private const long Bitmode = 0x508, Prescaler = 0x510, Mode = 0x504;
+        // bits, by BITMODE
+        private static readonly Dictionary<long, long> Widths = new Dictionary<long, long> { [0] = 0x10,
+            [1] = 8, [2] = 0x18, [3] = 0x20 };
+        private const long TimerMode = 0;
         private const long Cc = 0x540;
     }
 
@@ -2043,17 +2034,17 @@ namespace Antmicro.Renode.Peripherals.Nordic
             if(Regs.Transfer.Length != 0)
             {
                 Regs.StopSending(true);
-                Deliver();
+                Deliver();  // with the wiring before the reset
             }
             base.Reset();
             Receiving = false;
-            Due = 0;
-            Since = 0;
-            WaitsSince = Chip.Now;
-            Begun = false;
+            Due = 0;  // number of bytes that arrive together next
+            Since = 0;  // tick of the start bit of the first of them
+            WaitsSince = Chip.Now;  // tick since which the next byte could have been sent
+            Begun = false;  // part of what the host sends has been received
             Pointer = 0;
             Room = 0;
-            Received = 0;
+            Received = 0;  // address, free and filled bytes of the buffer
             Rewire();
         }
 
@@ -2092,7 +2083,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             if(Regs.Sending)
             {
-                Deliver();
+                Deliver();  // the bytes sent before the change
             }
             Regs[offset] = value;
             Rewire();
@@ -2153,7 +2144,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 return "";
             }
-            return $"CONFIG is 0x{config:x2} (hardware flow control) and PSEL.CTS 0x{chosen:x8} ({Pin(chosen)}), which {wiring.Board} does not drive: no byte is ever sent";
+            return $"CONFIG is 0x{config:x2} (hardware flow control) and PSEL.CTS 0x{chosen:x8} " +
+                $"({Pin(chosen)}), which {wiring.Board} does not drive: no byte is ever sent";
         }
 
         // The difference between the console's wiring and the settings of "TXD" or "RXD", or "".
@@ -2178,7 +2170,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
                 long value = Regs[Baudrate];
                 return $"BAUDRATE is 0x{value:x8} ({Baud} baud); {listens} at {wiring.Baud} baud";
             }
-            foreach(var (bits, wanted, has, lacks) in new[] { (Parity, wiring.Parity, "a parity bit", "no parity bit"), (Stop, wiring.StopBits == 2, "two stop bits", "one stop bit") })
+            foreach(var (bits, wanted, has, lacks) in new (long, bool, string, string)[] {
+                (Parity, wiring.Parity, "a parity bit", "no parity bit"),
+                (Stop, wiring.StopBits == 2, "two stop bits", "one stop bit") })
             {
                 var setUp = (config & bits) == bits;
                 if(setUp != wanted)
@@ -2377,7 +2371,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
             var (kind, loses) = Begun ? ("uart_misused", "loses") : ("input_waited", "may lose");
             double milliseconds = (double)(1000 * waited) / Chip.MemoryMap.CpuHz;
-            Chip.Report(kind, $"{Name}.STARTRX", $"{Name}: {count} bytes waited {Py.Tenths(milliseconds)} ms for STARTRX: the chip {loses} all but {Fifo}, its FIFO");
+            Chip.Report(kind, $"{Name}.STARTRX",
+                $"{Name}: {count} bytes waited {Py.Tenths(milliseconds)} ms for STARTRX: the chip {loses} " +
+                $"all but {Fifo}, its FIFO");
         }
 
         // Whether RTS tells the host to wait.
@@ -2547,7 +2543,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         public Action<byte[]> Sink = Discard;
         public ConsoleWiring Wiring = null;
-        public List<byte> Incoming = new List<byte>();
+        public List<byte> Incoming = new List<byte>();  // bytes from the host that have not yet arrived
         public bool Receiving;
         public long Due;
         public long Since;
@@ -2557,30 +2553,23 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public long Room;
         public long Received;
 
-        private const long Baudrate = 0x524;
-        private const long Config = 0x56C;
-        private const long Parity = 0xE;
-        private const long Stop = 0x10;
         private const long Enabled = 8;
-        private const long Enable = 0x500;
-        private const long PselTxd = 0x50C;
-        private const long PselCts = 0x510;
-        private const long Hwfc = 1;
-        private const long Disconnected = 0x80000000;
-        private const long PinMask = 0x1F;
+        private const long Baudrate = 0x524, Config = 0x56C, Enable = 0x500, PselTxd = 0x50C, PselRxd = 0x514;
+        private const long PselCts = 0x510, PselRts = 0x508;
+        private const long Disconnected = 0x80000000, PinMask = 0x1F;  // of a PSEL register
+        // CONFIG: hardware flow control, parity (3 bits), two stop bits.
+        private const long Parity = 0xE, Stop = 0x10, Hwfc = 1;
+        // Tolerated deviation of the baud rate. A receiver samples the middle of each bit, synchronized by
+        // the start bit, and fails if the last of ten bits is shifted by half a bit: 5 %, less the sampling
+        // error. 3 % is a common tolerance (from memory; neither the PS nor the interface MCU's guide gives
+        // one).
         private const double Tolerance = 0.03;
-        private const long TxdMaxcnt = 0x548;
-        private const long TxdPtr = 0x544;
-        private const long TxdAmount = 0x54C;
         private const long MaxBytes = 0x1FFF;
-        private const long RxdPtr = 0x534;
-        private const long RxdMaxcnt = 0x538;
-        private const long PselRxd = 0x514;
+        // Bytes that the receiver keeps while it has no buffer (nRF52840 PS, "UART"; four are certain).
         private const long Fifo = 6;
-        private const long PselRts = 0x508;
-        private const long Rxdrdy = 0x108;
-        private const long RxdrdyBit = 4;
-        private const long RxdAmount = 0x53C;
+        private const long Rxdrdy = 0x108, RxdrdyBit = 4;
+        private const long RxdPtr = 0x534, RxdMaxcnt = 0x538, RxdAmount = 0x53C;
+        private const long TxdMaxcnt = 0x548, TxdPtr = 0x544, TxdAmount = 0x54C;
     }
 
     // Power control of RAM sections; the modelled RAM is always on (nRF9160 PS, "VMC").
@@ -2629,6 +2618,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public override void Reset()
         {
             base.Reset();
+            // Since the last reload: n -> what RR[n] got in vain: not the key, or not enabled by RREN.
             Refused = new Dictionary<long, long>();
         }
 
@@ -2722,7 +2712,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
             if(waiting != enabled)
             {
-                var left = string.Join(", ", Py.Range(Channels).Where(n => (waiting >> (int)n & 1) != 0).Select(n => $"RR[{n}]"));
+                var left = string.Join(", ", Py.Range(Channels).Where(n => (waiting >> (int)n & 1) != 0)
+                    .Select(n => $"RR[{n}]"));
                 return $"{left} of RREN (0x{enabled:x2}) was not reloaded";
             }
             return "it was not reloaded in time";
@@ -2743,10 +2734,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
         }
 
-        public override bool Awaits(string tag)
-        {
-            return tag == "timeout" || tag == "reset";
-        }
+        public override bool Awaits(string tag) => tag == "timeout" || tag == "reset";
 
         protected override void Declare()
         {
@@ -2763,31 +2751,28 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public Dictionary<long, long> Refused;
         protected Clock Clock;
 
-        private const long Runstatus = 0x400;
-        private const double LfrcSeconds = 0.000_600;
-        private const long Reqstatus = 0x404;
-        private const long Rren = 0x508;
-        private const long Crv = 0x504;
-        private const long MinCrv = 0xF;
-        private const long Config = 0x50C;
         private const long ReloadKey = 0x6E52_4635;
         private const long Channels = 8;
+        private const long Runstatus = 0x400, Reqstatus = 0x404, Rren = 0x508, Crv = 0x504, Config = 0x50C;
+        private const long MinCrv = 0xF;
+        // LFCLK cycles from TIMEOUT to the reset.
         private const long ResetCycles = 2;
+        private const double LfrcSeconds = 0.000_600;
     }
 
     // Offsets of the registers of a split peripheral, by how they are divided.
     public partial class SplitRegisters
     {
-        public HashSet<long> Words;
-        public HashSet<long> Actions;
+        public HashSet<long> Words = new HashSet<long>();
+        public HashSet<long> Actions = new HashSet<long>();
         public long[] Items = Py.Range(0, 0, 1);
-        public HashSet<long> Secure;
+        public HashSet<long> Secure = new HashSet<long>();
 
         public static readonly SplitRegisters Gpio = new SplitRegisters
         {
             Words = new HashSet<long> { 4, 0x10, 0x14 },
             Actions = new HashSet<long> { 8, 0xC, 0x18, 0x1C, 0x20 },
-            Items = Py.Range(512, 0x280, 4),
+            Items = Py.Range(0x200, 0x280, 4),
             Secure = new HashSet<long> { 0x28 },
         };
 
@@ -2887,7 +2872,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             long other = address ^ table.SecureWindow ^ table.NonsecureWindow;
             var state = address >= table.SecureWindow ? "non-secure" : "secure";
-            return $"nothing answers at 0x{address:x8}: {block.Name} is {state}, and its address is 0x{other:x8}";
+            return $"nothing answers at 0x{address:x8}: {block.Name} is {state}, and its address is " +
+                $"0x{other:x8}";
         }
 
         // A register or block without a model that was "read" or "written".
@@ -2899,7 +2885,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // A task that the model of its peripheral lacks.
         public static string UnmodelledTask(string task)
         {
-            return Texts.Unmodelled(task, "triggered");
+            return Unmodelled(task, "triggered");
         }
     }
 }

@@ -1,9 +1,11 @@
-"""Renode's platform descriptions in platforms/, from the tables of chips and boards there.
+"""Renode's platform descriptions and peripherals in platforms/, from its tables and the models.
 
-``python tests/support/renode_platforms.py`` writes them; a test compares.
+``python tests/support/renode_platforms.py`` writes them; tests compare.
 """
 
 from __future__ import annotations
+
+from csharp import models, tables
 
 from harness.base import paths
 from harness.base.platforms import board_names, board_table, chip_names, chip_table
@@ -22,8 +24,14 @@ def made() -> dict[str, str]:
     }
 
 
+def peripherals() -> dict[str, str]:
+    """Name -> text of the files of C# that are generated."""
+    return {"peripherals/models.cs": models.text(), "peripherals/tables.cs": tables.text()}
+
+
 if __name__ == "__main__":
+    files = {**made(), **peripherals()}
     for old in (*FOLDER.glob("*.repl"), *FOLDER.glob("*.resc")):
         old.unlink()
-    for name, text in made().items():
+    for name, text in files.items():
         (FOLDER / name).write_text(text, encoding="utf-8")

@@ -19,7 +19,7 @@ _HF192RUN, _HF192STAT, _HF192SRC = 0x458, 0x45C, 0x580
 _FORCEOFF, _HFCLKCTRL = 0x614, 0x558
 _NETWORK = "network core"
 _ERASESTATUS = 0x51C
-_MUTEX = 0x400
+_FIRST_MUTEX = 0x400
 
 
 class ClockAndReset(Clock):
@@ -217,13 +217,13 @@ class Erratum160Nvmc(Nvmc):
 class Mutex(Device):
     """Sixteen mutexes: reading 0 locks a mutex, writing 0 unlocks it."""
 
-    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(_MUTEX, "MUTEX", count=16),)
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(_FIRST_MUTEX, "MUTEX", count=16),)
 
     def read_mutex(self, index: int) -> int:
-        taken = self.regs[_MUTEX + 4 * index]
-        self.regs[_MUTEX + 4 * index] = 1
+        taken = self.regs[_FIRST_MUTEX + 4 * index]
+        self.regs[_FIRST_MUTEX + 4 * index] = 1
         return taken
 
     def write_mutex(self, index: int, value: int) -> None:
         if not value & 1:
-            self.regs[_MUTEX + 4 * index] = 0
+            self.regs[_FIRST_MUTEX + 4 * index] = 0

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from harness.base.exceptions import FIRST_IRQ
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
+from harness.simulator.peripherals.texts import unmodelled_task
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -270,7 +271,7 @@ class Device:
         """Reports a write to an undeclared register; those below SUBSCRIBE are tasks."""
         if offset < SUBSCRIBE and value & 1:
             name = self.block.task(offset)
-            self.chip.report(Kind.UNMODELLED_TASK, name, f"{name} has no model and was triggered")
+            self.chip.report(Kind.UNMODELLED_TASK, name, unmodelled_task(name))
         else:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
 

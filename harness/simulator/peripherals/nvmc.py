@@ -13,8 +13,8 @@ from harness.base.debug_access import (
     NVMC_CONFIG,
     NVMC_ERASEALL,
     PARTIAL_ERASE,
-    WRITE,
 )  # fmt: skip
+from harness.base.debug_access import WRITE as WRITE_MODE
 from harness.base.findings import Kind
 from harness.base.platforms import Area, Peripheral
 from harness.simulator.peripherals.base import Chip, Device, Register
@@ -68,13 +68,15 @@ class Nvmc(Device):
 
         ``size`` is in bytes, ``old`` the current value of the word, ``mode`` as :meth:`mode_of`.
         """
-        if mode not in (WRITE, ERASE, PARTIAL_ERASE) or (mode != WRITE and area.name != "flash"):
+        if mode not in (WRITE_MODE, ERASE, PARTIAL_ERASE) or (
+            mode != WRITE_MODE and area.name != "flash"
+        ):
             return False
         if size != 4 or address & 3:
             self._misused(address, f"a store of {8 * size} bits; only aligned words can be written")
             return False
-        if mode == WRITE:
-            self._write(address, value, old)
+        if mode == WRITE_MODE:
+            self._write_word(address, value, old)
         elif value != _ONES or address % self._page:
             self._misused(
                 address,
@@ -97,11 +99,10 @@ class Nvmc(Device):
             Kind.FLASH_MISUSE, f"0x{address:08x}", f"flash at 0x{address:08x}: {message}"
         )
 
-    def _write(self, address: int, value: int, old: int) -> None:
+    def _write_word(self, address: int, value: int, old: int) -> None:
         flash = self.chip.memory_map.flash
         result = old & value
-        wanted, got = value.to_bytes(4, "little"), result.to_bytes(4, "little")
-        if any(byte not in (0xFF, got[at]) for at, byte in enumerate(wanted)):
+        if any(value >> n & 0xFF not in (0xFF, result >> n & 0xFF) for n in range(0, 32, 8)):
             self.chip.report(
                 Kind.FLASH_OVERWRITTEN,
                 f"0x{address:08x}",
@@ -117,7 +118,7 @@ class Nvmc(Device):
                     f"written {count} times without an erase: a word takes {flash.writes_per_word}"
                     " writes (nWRITE)",
                 )
-        self._store_later(address, got)
+        self._store_later(address, result.to_bytes(4, "little"))
         self._start_operation(flash.write_us)
 
     def _erase_page(self, page: int, microseconds: int) -> None:

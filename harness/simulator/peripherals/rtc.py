@@ -30,7 +30,7 @@ _COUNTER, _PRESCALER = 0x504, 0x508
 _CCS = tuple(CC + 4 * n for n in range(CHANNELS))
 _ENABLES = (INTEN, INTENSET, INTENCLR, EVTEN, EVTENSET, EVTENCLR)
 _COMPARE = 1 << 16  # bit of COMPARE[0] in EVTEN and INTEN
-_MISSED = tuple(f"missed {n}" for n in range(CHANNELS))
+_MISS_TAGS = tuple(f"missed {n}" for n in range(CHANNELS))
 _CLOCK_CHECK = "no clock"
 #: Smallest distance of CC from COUNTER, in counts, at which COMPARE is certain.
 MIN_AHEAD = 2
@@ -62,7 +62,7 @@ class Rtc(Counter):
     )
     CHANNELS: ClassVar[int] = CHANNELS
     PRESCALER: ClassVar[int] = _PRESCALER
-    AWAITED: ClassVar[tuple[str, ...]] = (_CLOCK_CHECK, *_MISSED)
+    AWAITED: ClassVar[tuple[str, ...]] = (_CLOCK_CHECK, *_MISS_TAGS)
     STATE: ClassVar[tuple[str, ...]] = (
         "running", "base", "edge", "schedule", "started", "missed", "blamed_pc",
     )  # fmt: skip
@@ -72,7 +72,7 @@ class Rtc(Counter):
         self.regs.edges, self.regs.ticks = clocks.lfclk_hz, clocks.cpu_hz
         self.regs.soonest = MIN_AHEAD
         super().reset()
-        self.schedule = b""
+        self.regs.schedule = b""
         self.edge = 0
         #: True between START and STOP; :attr:`running` requires LFCLK as well.
         self.started = False
@@ -227,7 +227,7 @@ class Rtc(Counter):
                 self.missed[index] = (total + ahead, total % WRAP, self.chip.pc)
                 self.regs.skip(index, total + ahead)
                 edge = self._edge_of(total, ahead + 1) + REPAIR_EDGES
-                self.chip.schedule(self.name, _MISSED[index], self._tick_of(edge))
+                self.chip.schedule(self.name, _MISS_TAGS[index], self._tick_of(edge))
         self._set(_CCS[index], value)
 
     def _set(self, offset: int, value: int) -> None:
@@ -238,7 +238,7 @@ class Rtc(Counter):
 
     def _cancel_miss(self, index: int) -> None:
         self._clear_miss(index)
-        self.chip.cancel(self.name, _MISSED[index])
+        self.chip.cancel(self.name, _MISS_TAGS[index])
 
     def _clear_miss(self, index: int) -> None:
         del self.missed[index]
@@ -291,8 +291,8 @@ class Rtc(Counter):
     def fire(self, tag: str) -> None:
         if tag == _CLOCK_CHECK:
             self._report_clock()
-        elif tag in _MISSED:
-            index = _MISSED.index(tag)
+        elif tag in _MISS_TAGS:
+            index = _MISS_TAGS.index(tag)
             self._report_miss(index)
             self._clear_miss(index)
         else:

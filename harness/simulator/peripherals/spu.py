@@ -58,13 +58,13 @@ class Spu(Nordic):
     REGISTERS: ClassVar[tuple[Register, ...]] = _registers(regions=32, peripherals=67)
 
     @property
-    def _channels(self) -> int:
+    def _every_channel(self) -> int:
         """The chip's DPPI channels, one bit each."""
         return (1 << self.chip.memory_map.dppi_channels) - 1
 
     def reset(self) -> None:
         super().reset()
-        self.regs[_DPPI_PERM] = self._channels
+        self.regs[_DPPI_PERM] = self._every_channel
         for block in self.chip.memory_map.blocks:
             self.regs[_PERIPHID + 4 * block.number] = _first_permission(
                 block, self.chip.memory_map.secure_window
@@ -109,7 +109,7 @@ class Spu(Nordic):
 
     def write_dppi_perm(self, value: int) -> None:
         if not self.regs[_DPPI_LOCK]:
-            self.regs[_DPPI_PERM] = value & self._channels
+            self.regs[_DPPI_PERM] = value & self._every_channel
 
     def write_dppi_lock(self, value: int) -> None:
         self.regs[_DPPI_LOCK] |= value & 1
@@ -124,18 +124,20 @@ class Spu(Nordic):
     @property
     def permissions(self) -> bytes:
         """PERM without LOCK of each region of flash, then of RAM; one byte each."""
-        count = self.chip.memory_map.spu_regions
-        words = (self.regs[_PERM[name] + 4 * n] for name in _PERM for n in range(count(name)))
-        return bytes(word & 0x17 for word in words)
+        found = bytearray()
+        for name, offset in _PERM.items():
+            for n in range(self.chip.memory_map.spu_regions(name)):
+                found.append(self.regs[offset + 4 * n] & 0x17)
+        return bytes(found)
 
     @property
     def gateways(self) -> list[tuple[int, int]]:
         """Non-secure callable address ranges (begin, end), each at the end of a region."""
-        found = []
+        found: list[tuple[int, int]] = []
         for name, offset in _NSC.items():
             area, count = self.chip.memory_map.area(name), self.chip.memory_map.spu_regions(name)
             for n in range(2):
-                region, size = (self.regs[offset + 8 * n + at] for at in (0, 4))
+                region, size = self.regs[offset + 8 * n], self.regs[offset + 8 * n + 4]
                 if 1 <= size & 0xF <= 8:
                     end = area.origin + (region % count + 1) * (area.size // count)
                     found.append((end - (16 << (size & 0xF)), end))
@@ -183,7 +185,7 @@ class Spu(Nordic):
     @property
     def nonsecure_channels(self) -> int:
         """The DPPI channels that are non-secure, one bit each."""
-        return ~self.regs[_DPPI_PERM] & self._channels
+        return ~self.regs[_DPPI_PERM] & self._every_channel
 
     def violation(self, area: int) -> None:
         """Raises the event of a refused access to flash (``area`` = 0) or RAM."""

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from harness.base.findings import Kind
 from harness.simulator.peripherals.base import Device, Nordic, Register, numbered
+from harness.simulator.peripherals.texts import unmodelled_task
 
 #: Number of task registers in Nordic's layout.
 _TASKS = 32
@@ -24,7 +25,7 @@ class Storage(Nordic):
     def task_task(self, index: int) -> None:
         name = self.block.task(4 * index)
         if not name.endswith("STOP"):  # stopping what never started has no effect
-            self.chip.report(Kind.UNMODELLED_TASK, name, f"{name} has no model and was triggered")
+            self.chip.report(Kind.UNMODELLED_TASK, name, unmodelled_task(name))
 
     def _write_inten(self, value: int) -> None:
         super()._write_inten(value)

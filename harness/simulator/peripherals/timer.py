@@ -133,7 +133,8 @@ class Timer(Counter):
     def fire(self, tag: str) -> None:
         """Raises COMPARE of all channels with this count, before a shortcut changes the counter."""
         counts = [self.regs[CC + 4 * n] % self._modulus for n in range(CHANNELS)]
-        matched = [n for n in range(CHANNELS) if counts[n] == counts[int(tag[8:-1])]]
+        count = counts[int(tag[8:-1])]
+        matched = [n for n in range(CHANNELS) if counts[n] == count]
         for index in matched:
             self._schedule_compare(index)
         for index in matched:

@@ -32,7 +32,7 @@ from harness.simulator.peripherals.base import (
 ENABLED = 8
 ENABLE, PSEL_TXD, PSEL_RXD, BAUDRATE, CONFIG = 0x500, 0x50C, 0x514, 0x524, 0x56C
 PSEL_RTS, PSEL_CTS = 0x508, 0x510
-_DISCONNECTED, _PIN = 1 << 31, 0x1F  # of a PSEL register
+_DISCONNECTED, _PIN_MASK = 1 << 31, 0x1F  # of a PSEL register
 #: CONFIG: hardware flow control, parity (3 bits), two stop bits.
 _HWFC, _PARITY, _STOP = 1 << 0, 0b111 << 1, 1 << 4
 #: Tolerated deviation of the baud rate. A receiver samples the middle of each bit, synchronized by
@@ -200,7 +200,7 @@ class Uarte(Nordic):
         wiring, config, chosen = self.wiring, self.regs[CONFIG], self.regs[PSEL_CTS]
         if wiring is None or not config & _HWFC or chosen & _DISCONNECTED:
             return ""
-        if wiring.flow_control and chosen & _PIN == wiring.pins.cts:
+        if wiring.flow_control and chosen & _PIN_MASK == wiring.pins.cts:
             return ""
         return (
             f"CONFIG is 0x{config:02x} (hardware flow control) and PSEL.CTS 0x{chosen:08x} "
@@ -215,7 +215,7 @@ class Uarte(Nordic):
         chosen, config, listens = self.regs[select], self.regs[CONFIG], f"{wiring.board} listens"
         if line == "RXD":
             listens = f"{wiring.board} sends"
-        if chosen & _DISCONNECTED or chosen & _PIN != pin:
+        if chosen & _DISCONNECTED or chosen & _PIN_MASK != pin:
             where = f"on P0.{pin:02}" if pin is not None else "nowhere"
             return f"PSEL.{line} is 0x{chosen:08x} ({_pin(chosen)}); {listens} {where}"
         if abs(self.baud / wiring.baud - 1) > _TOLERANCE:
@@ -381,15 +381,15 @@ class Uarte(Nordic):
         wiring, chosen = self.wiring, self.regs[PSEL_RTS]
         if wiring is None or not wiring.flow_control or not self.regs[CONFIG] & _HWFC:
             return False
-        return not chosen & _DISCONNECTED and chosen & _PIN == wiring.pins.rts
+        return not chosen & _DISCONNECTED and chosen & _PIN_MASK == wiring.pins.rts
 
     def _schedule_arrival(self) -> None:
         """Schedules the arrival of one byte, or of a whole buffer if RXDRDY is not used.
 
         RXDRDY is used if its interrupt or PUBLISH is enabled, or firmware has cleared the event.
         """
-        enabled = self.regs[INTEN] & _RXDRDY_BIT or self.regs[_RXDRDY + PUBLISH] & ENABLE_BIT
-        singly = enabled or not self.regs[_RXDRDY]
+        interrupts, published = self.regs[INTEN], self.regs[_RXDRDY + PUBLISH]
+        singly = bool(interrupts & _RXDRDY_BIT or published & ENABLE_BIT or not self.regs[_RXDRDY])
         self.due = 1 if singly else min(self.room, len(self.incoming))
         self.chip.schedule(self.name, "rx", self.since + self.due * self.ticks_per_byte)
 
@@ -460,7 +460,7 @@ class Uarte(Nordic):
 
 def _pin(chosen: int) -> str:
     """The pin selected by a PSEL register, such as "P0.29"."""
-    return "disconnected" if chosen & _DISCONNECTED else f"P0.{chosen & _PIN:02}"
+    return "disconnected" if chosen & _DISCONNECTED else f"P0.{chosen & _PIN_MASK:02}"
 
 
 def _discard(_data: bytes) -> None:

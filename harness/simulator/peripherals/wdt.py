@@ -9,7 +9,7 @@ from harness.base.findings import Kind
 from harness.simulator.peripherals.base import Device, Nordic, Register
 from harness.simulator.peripherals.clock import LFRC_SECONDS, Clock
 
-RELOAD = 0x6E52_4635
+RELOAD_KEY = 0x6E52_4635
 CHANNELS = 8
 _RUNSTATUS, _REQSTATUS, _CRV, _RREN, _CONFIG = 0x400, 0x404, 0x504, 0x508, 0x50C
 _MIN_CRV = 0xF
@@ -40,7 +40,7 @@ class Watchdog(Nordic):
 
     def reset(self) -> None:
         super().reset()
-        #: Since the last reload: n -> what RR[n] got in vain, not RELOAD or not enabled by RREN.
+        #: Since the last reload: n -> what RR[n] got in vain: not the key, or not enabled by RREN.
         self.refused: dict[int, int] = {}
 
     def connect(self, devices: Mapping[str, Device]) -> None:
@@ -80,7 +80,7 @@ class Watchdog(Nordic):
     def write_rr(self, index: int, value: int) -> None:
         if not self.regs[_RUNSTATUS]:
             return
-        if value != RELOAD or not self.regs[_RREN] >> index & 1:
+        if value != RELOAD_KEY or not self.regs[_RREN] >> index & 1:
             self.refused[index] = value
             return
         self.regs[_REQSTATUS] &= ~(1 << index)
@@ -91,8 +91,8 @@ class Watchdog(Nordic):
         """What was wrong with the writes to RR, or that they did not come in time."""
         enabled, waiting = self.regs[_RREN] & 0xFF, self.regs[_REQSTATUS]
         for index, value in self.refused.items():
-            if value != RELOAD:
-                wrong = f"RR[{index}] was written with 0x{value:08x}, not 0x{RELOAD:08x}"
+            if value != RELOAD_KEY:
+                wrong = f"RR[{index}] was written with 0x{value:08x}, not 0x{RELOAD_KEY:08x}"
                 return f"{wrong} (the key)"
             if waiting == enabled:
                 return f"RR[{index}] was reloaded, and RREN (0x{enabled:02x}) does not enable it"
