@@ -68,6 +68,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Instructions of polling loops whose time was skipped since power-on.
         public long Skipped { get; private set; }
 
+        // Called at each read of a register, with the number of instructions that are skipped.
+        public Action<long> PollSeen { get; set; }
+
         // Seen by models, in order; each kind and subject once.
         public List<Finding> Findings { get; private set; }
 
@@ -112,7 +115,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
                 }
                 return read >> (int)shift;
             }
-            polls = 0;
+            polled = new Poll();
             long part = (1L << 8 * size) - 1 & value;
             if(divided)
             {
@@ -359,7 +362,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Lets the core execute nothing until a tick.
         public void Stall(long until)
         {
-            Skip(until - Now);
+            Skip(until - Now, 1);
         }
 
         // -- private -----------------------------------------------------------------------------
@@ -485,33 +488,30 @@ namespace Antmicro.Renode.Peripherals.Nordic
         }
 
         // Skips time for a core that reads a stored register in a loop: nothing changes it before the
-        // next event. The instructions of the loop are not executed.
+        // next event. Whole turns of the loop are skipped.
         private void Polled(Device device, long offset, long value)
         {
-            long pc = Pc;
-            bool again = device == polled && offset == polledOffset && pc == polledPc && value == polledValue;
-            polls = again && device.IsStored(offset) ? polls + 1 : 0;
-            polled = device;
-            polledOffset = offset;
-            polledPc = pc;
-            polledValue = value;
-            if(polls < PollsBeforeSkip)
-            {
-                Arm();
-            }
-            else
-            {
-                polls = 0;
-                Arm(executes: false);
-                long limit = (long)((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
-                Skipped += Skip(limit * MemoryMap.CpuHz / NanosecondsPerSecond);
-            }
+            long pc = Pc, executed = (long)cpu.ExecutedInstructions, turn = executed - polled.Executed;
+            bool again = device == polled.Device && offset == polled.Offset && pc == polled.Pc
+                && value == polled.Value && device.IsStored(offset);
+            bool steady = again && turn == polled.Turn && turn <= LongestTurn;
+            polled = new Poll { Device = device, Offset = offset, Pc = pc, Value = value, Turn = turn,
+                Executed = executed };
+            Arm(executes: !steady);
+            long limit = (long)((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
+            long skipped = steady ? Skip(limit * MemoryMap.CpuHz / NanosecondsPerSecond, turn) : 0;
+            Skipped += skipped;
+            PollSeen?.Invoke(skipped);
         }
 
-        // Time passes in eights of instructions.
-        private long Skip(long ticks)
+        // Lets time pass by a multiple of "unit" instructions, and of eight, as Renode counts it.
+        private long Skip(long ticks, long unit)
         {
-            long whole = cpu.OnPossessedThread ? Math.Max(ticks, 0) & ~7L : 0;
+            while(unit % 8 != 0)
+            {
+                unit *= 2;
+            }
+            long whole = cpu.OnPossessedThread ? Math.Max(ticks, 0) / unit * unit : 0;
             if(whole > 0)
             {
                 cpu.SkipTime(TimeInterval.FromTicks((ulong)(whole * NanosecondsPerSecond / MemoryMap.CpuHz)));
@@ -597,8 +597,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private long armedFor = Never;
         private long? reason;  // of the reset that comes
 
-        private Device polled;
-        private long polledOffset, polledPc, polledValue, polls;
+        private Poll polled;
 
         private readonly CortexM cpu;
         private readonly Attribution attribution = new Attribution();
@@ -609,7 +608,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         private const int NanosecondsPerSecond = 1000000000;
         private const int MostFindings = 1000;
-        private const int PollsBeforeSkip = 3;
+        private const int LongestTurn = 256;  // instructions of a polling loop
+
+        private struct Poll
+        {
+            public Device Device;
+            public long Offset, Pc, Value, Executed, Turn;
+        }
 
         private class Pending
         {

@@ -162,6 +162,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // As after power-on: also what a reset keeps.
         public virtual void PowerOn()
         {
+            Regs.Clear();
             Reset();
         }
 

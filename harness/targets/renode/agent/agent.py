@@ -12,6 +12,7 @@ from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4  # slices without output after which the length of a slice doubles
+LONGEST_TURN = 256  # blocks of a loop that polls a register
 LONGEST_NAP = 100000000000  # ns, for a core that sleeps until a timer's limit
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode stacks on PSP
 
@@ -30,6 +31,7 @@ class Agent(object):
         self.stopped, self.symbol, self.svc = "", None, None
         self.at_symbol = None  # instructions at the last stop at a symbol
         self.blocks = {}
+        self.turn = []  # blocks since the last read of a register
         self.debug_output, self.debug_sent = [], 0  # console under gdb, and bytes sent of it
         self.size, self.silent = SLICE, 0
         self.sleeping = False  # the core is in WFI or WFE, or before a branch to itself
@@ -144,6 +146,15 @@ class Agent(object):
     def on_block(self, address, instructions, *_):
         key = (int(address) << 16) | int(instructions)
         self.blocks[key] = self.blocks.get(key, 0) + 1
+        if len(self.turn) < LONGEST_TURN:
+            self.turn.append(key)
+
+    def on_poll(self, skipped):
+        """The core polls a register; the turns of its loop that are skipped count as executed."""
+        turns = int(skipped) // max(1, sum(key & 0xFFFF for key in self.turn))
+        for key in self.turn if turns else ():
+            self.blocks[key] += turns
+        self.turn = []
 
     def on_svc(self, *_):
         """Clears EXC_RETURN.SPSEL, which is CONTROL.SPSEL in 1.17, for calls by a handler."""
@@ -160,6 +171,7 @@ class Agent(object):
 
     def profile(self):
         self.cpu.SetHookAtBlockEnd(self.on_block)
+        self.chip.PollSeen = System.Action[System.Int64](self.on_poll)
 
     def counts(self):
         for key in sorted(self.blocks):
