@@ -250,16 +250,11 @@ class RenodeSession(Session):
         makes reading the page slow.
         """
         while True:
-            before = self._time
+            before, known = self._time, len(self._pages)
             stop = self._run(condition, deadline, end, target)
-            changed = set() if self.agent.gone else self._changed_pages()
-            if not changed:
+            if len(self._pages) == known:
                 return stop
-            self._pages |= changed
             self._repeat(before, deadline)
-
-    def _changed_pages(self) -> set[int]:
-        return {int(line) for line in self.agent.call("send_changed()")}
 
     def _repeat(self, until: float, deadline: Deadline) -> None:
         """Runs the image again up to a virtual time, with the same inputs."""
@@ -327,6 +322,8 @@ class RenodeSession(Session):
                 self._time = int(value) / _NS
             case "executed":
                 self._executed = int(value)
+            case "unseen":
+                self._pages.add(int(value))
             case "resets":
                 self._resets = int(value)
             case "handler":

@@ -48,7 +48,8 @@ def chip() -> Chip:
 @pytest.fixture
 def memory(chip: Chip) -> Iterator[RenodeMemory]:
     with RenodeServer(connect=chip.renode.connect) as server:
-        yield RenodeMemory(AgentClient(server.client, server))
+        agent = AgentClient(server.client, server)
+        yield RenodeMemory(agent, agent.call)
 
 
 SIZES = pytest.mark.parametrize("size", [0, 1, 0x7FFF, 0x8000, 0x8001, 0x1_8002])

@@ -10,15 +10,14 @@ import pytest
 import renode_platforms
 
 from harness.base import paths, platforms
-from harness.targets.renode.description import MODELS, SAU_REGIONS, SCRIPTS, unmodelled
+from harness.simulator.peripherals import MODELS
+from harness.targets.renode.description import SAU_REGIONS, SOURCES
 
 PLATFORMS = paths.platforms()
 CHIPS = platforms.chip_names()
 BLOCK = re.compile(r"^(\w+): ([\w.]+) @ (\{[^}]*\}|[^\n]*)\n((?:[ \t]+[^\n]*\n|\n)*)", re.M)
-IMPLIED = 0x1000  # the size of a block that names none
-SIZES = {"gpio": 0x300}  # the GPIO model's own size
+ADDRESS = re.compile(r"(?:sysbus |address: )(0x[0-9A-Fa-f]+)")
 ROWS = [(chip, row.name) for chip in CHIPS for row in platforms.chip_table(chip).blocks]
-UNMODELLED = "Miscellaneous.Unmodelled"
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,7 @@ class Described:
     bases: frozenset[int]
     irq: int | None
     size: int | None
+    row: str
 
 
 @cache
@@ -41,9 +41,10 @@ def blocks(chip: str) -> dict[str, Described]:
     return {
         name.upper(): Described(
             model,
-            frozenset(int(one, 16) for one in re.findall(r"sysbus (0x[0-9A-Fa-f]+)", where)),
+            frozenset(int(one, 16) for one in ADDRESS.findall(where)),
             int(irq[1]) if (irq := re.search(r"-> nvic@(\d+)", body)) else None,
             int(size[1], 16) if (size := re.search(r"size: (0x[0-9A-Fa-f]+)", body)) else None,
+            row[1] if (row := re.search(r'block: "(\w+)"', body)) else "",
         )
         for name, model, where, body in BLOCK.findall(described(chip))
     }
@@ -54,14 +55,11 @@ def test_the_files_are_those_of_todays_tables():
     assert {path.name: path.read_text() for path in here} == renode_platforms.made()
 
 
-@pytest.mark.parametrize(("chip", "name"), [row for row in ROWS if row[1] not in SCRIPTS])
-def test_a_block_is_at_its_addresses_of_the_table_with_its_kind_of_model(chip, name):
+@pytest.mark.parametrize(("chip", "name"), ROWS)
+def test_a_block_is_at_its_addresses_of_the_table_with_the_simulators_model(chip, name):
     row, block = platforms.chip_table(chip).peripheral(name), blocks(chip)[name]
-    is_modelled = row.model in MODELS
-    assert block.model == (MODELS[row.model].type if is_modelled else UNMODELLED)
-    assert block.bases == set(row.addresses)
-    assert (block.size or SIZES.get(row.model, IMPLIED)) == row.size
-    assert block.irq == (row.irq if is_modelled and row.model != "gpio" else None)
+    assert block.model == f"Nordic.{MODELS[row.model].__name__}"
+    assert (block.bases, block.irq, block.row) == (set(row.addresses), row.irq, name)
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -85,9 +83,8 @@ def test_information_words_are_those_of_the_table(chip):
 def test_the_description_holds_nothing_that_the_table_does_not(chip):
     table = platforms.chip_table(chip)
     known = {row.name for row in table.blocks} | {area.name.upper() for area in table.areas}
-    core = {"CPU", "NVIC", "DWT", "ITM", "FPB", "TPIU", "ETM"}
+    core = {"CPU", "NVIC", "DWT", "CHIP", "ITM", "FPB", "TPIU", "ETM"}
     assert set(blocks(chip)) - known == core
-    assert not set(blocks(chip)) & set(SCRIPTS)
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -112,27 +109,14 @@ def test_siblings_have_their_own_serial_ports(chip, name, bases, irq):
     assert (blocks(chip)[name].bases, blocks(chip)[name].irq) == (bases, irq)
 
 
-def test_gpiote_hears_every_port():
-    ports = re.findall(r"port(\d): (p\d)", described("nrf5340"))
-    assert ports == [("0", "p0"), ("1", "p1")] * 2
-
-
 @pytest.mark.parametrize("chip", CHIPS)
-def test_blocks_without_a_model_are_those_that_log_each_access(chip):
-    silent = {name for name, block in blocks(chip).items() if block.model == UNMODELLED}
-    debug = {"ITM", "FPB", "TPIU", "ETM"}
-    assert silent - debug == {block.name for block in unmodelled(platforms.chip_table(chip))}
-
-
-@pytest.mark.parametrize("chip", CHIPS)
-def test_classes_of_this_project_are_named_and_their_files_included(chip):
-    text = "".join(path.read_text() for path in (PLATFORMS / "peripherals").glob("*.cs"))
-    classes = set(re.findall(r"^    public class (\w+)", text, re.M))
-    named = {block.model.split(".")[1] for block in blocks(chip).values()}
-    assert classes <= named
+def test_every_source_is_included_before_the_description(chip):
     script = (PLATFORMS / f"{platforms.board_with(chip).key}.resc").read_text()
-    files = "$ORIGIN/peripherals/counters.cs $ORIGIN/peripherals/unmodelled.cs"
-    assert f"include {files}\n" in script
+    (line,) = (line for line in script.splitlines() if line.startswith("include "))
+    included = [name.rpartition("/")[2] for name in line.split()[1:]]
+    assert included == list(SOURCES)
+    assert set(included) == {path.name for path in (PLATFORMS / "peripherals").iterdir()}
+    assert script.index(line) < script.index("LoadPlatformDescription")
 
 
 @pytest.mark.parametrize("board", platforms.board_names())

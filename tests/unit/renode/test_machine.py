@@ -24,25 +24,6 @@ mach create "nrf9160dk"
 machine LoadPlatformDescription @nrf9160dk.repl
 sysbus.nvic FilterCcrDiv0Write false
 sysbus UnhandledAccessBehaviour ThrowException
-machine PyDevFromFile @peripherals/nvmc.py 0x50039000 0x1000 True "nvmc"
-sysbus.nvmc ControlWrite 0 0x0
-sysbus.nvmc ControlWrite 1 0x100000
-sysbus.nvmc ControlWrite 2 0x1000
-sysbus Redirect 0x40039000 0x50039000 0x1000
-machine PyDevFromFile @peripherals/dppic.py 0x50017000 0x1000 True "dppic"
-sysbus.dppic ControlWrite 0 0x10
-sysbus Redirect 0x40017000 0x50017000 0x1000
-machine PyDevFromFile @peripherals/spu.py 0x50003000 0x1000 True "spu"
-sysbus.spu ControlWrite 0 0x0
-sysbus.spu ControlWrite 1 0x8000
-sysbus.spu ControlWrite 2 0x20
-sysbus.spu ControlWrite 3 0x20000000
-sysbus.spu ControlWrite 4 0x2000
-sysbus.spu ControlWrite 5 0x20
-sysbus.spu ControlWrite 6 0x40000000
-sysbus.spu ControlWrite 7 0x10000000
-sysbus.spu ControlWrite 8 0x43
-sysbus.spu ControlWrite 9 0x48
 """
 
 
@@ -64,8 +45,6 @@ def test_a_machine_is_made_command_by_command():
         ("nrf9160", {"quantum": 0.00001}, 3, 'emulation SetGlobalQuantum "0.000010"'),
         ("nrf5340", {}, 4, 'mach create "nrf5340dk"'),
         ("nrf5340", {}, 5, "machine LoadPlatformDescription @nrf5340dk.repl"),
-        ("nrf5340", {}, 14, "sysbus.dppic ControlWrite 0 0x20"),
-        ("nrf5340", {}, 18, "sysbus.spu ControlWrite 1 0x4000"),
         ("nrf9131", {}, 5, "machine LoadPlatformDescription @nrf9131ek.repl"),
         ("nrf9151", {}, 5, "machine LoadPlatformDescription @nrf9151dk.repl"),
         ("nrf9161", {}, 5, "machine LoadPlatformDescription @nrf9161dk.repl"),
@@ -77,9 +56,8 @@ def test_a_command_depends_on_chip_security_state_and_quantum(chip, options, com
 
 def agent(chip: str, seed: int = 1) -> list[object]:
     """The agent's arguments."""
-    call = (
-        ast.parse(machine.agent(platforms.chip_table(chip), 0x8200, "UARTE0", seed)).body[0].value
-    )
+    table, console = platforms.chip_table(chip), platforms.board_with(chip).console
+    call = ast.parse(machine.agent(table, 0x8200, console, seed)).body[0].value
     assert call.func.id == "Agent"
     return [ast.literal_eval(argument) for argument in call.args]
 
@@ -87,10 +65,10 @@ def agent(chip: str, seed: int = 1) -> list[object]:
 @pytest.mark.parametrize(
     ("chip", "facts"),
     [
-        ("nrf9160", ["uarte0", 64, ((0, 0x100000), (0x20000000, 0x20040000)), 32,
-                     (0x50003000, 32, 32, 67), 16]),
-        ("nrf5340", ["uarte0", 64, ((0, 0x100000), (0x20000000, 0x20080000)), 32,
-                     (0x50003000, 64, 64, 130), 16]),
+        ("nrf9160", [("uarte0", 29, 28, 27, 26, 115200, False, 1, False, "the nRF9160 DK"), 64,
+                     ((0, 0x100000), (0x20000000, 0x20040000)), (0x50003000, 32, 32, 67), 16]),
+        ("nrf5340", [("uarte0", 20, 22, 19, 21, 115200, False, 1, False, "the nRF5340 DK"), 64,
+                     ((0, 0x100000), (0x20000000, 0x20080000)), (0x50003000, 64, 64, 130), 16]),
     ],
 )  # fmt: skip
 def test_the_agent_knows_the_chips_facts(chip, facts):

@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 from fake_renode import DIES
 
+from harness.base import platforms
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets import Stop, open_target
 from harness.targets.opening import Targets
 from harness.targets.renode import RenodePool, RenodeServer, find, server
 from harness.targets.renode.link import MonitorError
+
+CONSOLE = platforms.board_table().console
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def pool(fake, monkeypatch):
 
 def serve(renode: RenodeServer, image, **options: bool) -> None:
     """A session that leaves its machine as it was."""
-    renode.machine(image, 0, "UARTE0", **options)
+    renode.machine(image, 0, CONSOLE, **options)
     renode.release(reusable=True)
 
 
@@ -40,7 +43,7 @@ def serve(renode: RenodeServer, image, **options: bool) -> None:
 
 def test_a_machine_serves_as_long_as_its_sessions_leave_it_reusable(one, firmware):
     for reusable, machines in ((True, 1), (True, 1), (False, 1), (True, 2), (True, 2)):
-        one.machine(firmware, 0, "UARTE0")
+        one.machine(firmware, 0, CONSOLE)
         assert (one.machines, one.starts) == (machines, 1)
         one.release(reusable=reusable)
 
@@ -77,11 +80,11 @@ def test_a_new_machine_is_saved_before_its_agent_begins(fake, one, firmware):
 
 
 def test_one_server_has_one_session(one, firmware):
-    one.machine(firmware, 0, "UARTE0")
+    one.machine(firmware, 0, CONSOLE)
     with pytest.raises(UsageError, match="runs another session"):
-        one.machine(firmware, 0, "UARTE0")
+        one.machine(firmware, 0, CONSOLE)
     one.release(reusable=True)
-    one.machine(firmware, 0, "UARTE0")
+    one.machine(firmware, 0, CONSOLE)
     assert one.machines == 1
 
 

@@ -254,6 +254,14 @@ def test_warnings_are_findings_of_the_firmware(firmware):
     assert found.message == "unmodelled access: read at VMC+0x0 from main"
 
 
+def test_what_a_model_has_seen_is_a_finding_with_its_time_and_place(firmware):
+    words = ("128", "41", "dma_refused", in_hex("UARTE0"), in_hex("EasyDMA of UARTE0 cannot"))
+    with FakeRenode(send_findings=[" ".join(words)]).session(firmware) as session:
+        (found,) = session.findings
+    assert (found.kind, found.subject, found.time) == (Kind.DMA_REFUSED, "UARTE0", 2e-6)
+    assert found.message == "EasyDMA of UARTE0 cannot (by main)"
+
+
 def test_known_bugs_are_notes_of_each_session(fake, firmware, tmp_path):
     server = RenodeServer(connect=fake.connect)
     server.program = RenodeProgram(tmp_path, (1, 17, 0), ("a bug",))
@@ -274,15 +282,67 @@ def test_a_divided_machine_is_told_what_is_wrong_between_the_worlds(firmware, tm
     server.program = RenodeProgram(tmp_path, (1, 17, 0))
     with RenodeSession(firmware, server, owns_server=True) as session:
         session.run(None, session.deadline(0.001))
-        first, second = messages(session)
-    assert first.startswith("Renode has no SPU")
-    assert second.startswith("Renode 1.17.0, between the worlds")
+        (told,) = messages(session)
+    assert told.startswith("Renode 1.17.0, between the worlds")
 
 
 def test_findings_stay_after_the_end(firmware):
     with FakeRenode(send_warnings=[in_hex(WARNING)]).session(firmware) as session:
         found = session.findings
     assert session.findings == found
+
+
+# -- stores to flash that holds data --------------------------------------------------------------
+
+
+class StoresUnseen:
+    """Stores to a page of flash in each run, unseen until its stores are watched."""
+
+    def __init__(self) -> None:
+        self.watched: list[int] = []
+        self.renode = FakeRenode(guard=self._guard, run=self._run, Agent=self._restart)
+        self.now = 0
+
+    def _restart(self, *_: object) -> list[str]:
+        self.now = 0
+        return []
+
+    def _guard(self, pages: list[int]) -> list[str]:
+        self.watched = pages
+        return []
+
+    def _run(self, budget: int, *_: int) -> list[str]:
+        self.now += budget
+        kind = "seen" if self.watched else "unseen"
+        lines = [] if self.watched else ["unseen 4096"]
+        return ran(f"console {self.now} {kind.encode().hex()}", *lines, time=self.now)
+
+
+def test_a_run_is_repeated_with_the_same_inputs_until_all_stores_are_seen(firmware):
+    image = StoresUnseen()
+    with image.renode.session(firmware) as session:
+        session.run(Elapsed(0.001), session.deadline(1))
+        session.write(b"x")
+        session.run(Elapsed(0.002), session.deadline(1))
+        assert image.watched == [4096]
+        assert session.read() == b"seenseen"
+        assert session.counters.virtual_seconds == pytest.approx(0.003)
+    assert image.renode.called("guard") == ["guard([4096])"]
+    assert image.renode.called("write") == ["write('78')"]
+
+
+def test_inputs_of_a_repeated_run_come_at_their_time(firmware):
+    image = StoresUnseen()
+    with image.renode.session(firmware) as session:
+        image.watched = [0]  # the first run stores nothing
+        session.run(Elapsed(0.001), session.deadline(1))
+        session.write(b"x")
+        image.watched = []
+        session.run(Elapsed(0.002), session.deadline(1))
+    again = image.renode.calls[image.renode.calls.index("guard([4096])") + 1 :]
+    assert [one for one in again if not one.startswith("until")] == [
+        "run(1000000, 250, 0)", "write('78')", "run(2000000, 250, 0)"
+    ]  # fmt: skip
 
 
 # -- what the harness does to the machine ---------------------------------------------------------

@@ -220,6 +220,8 @@ class Agent(object):
                 break
         if self.failure:
             raise RuntimeError("the agent failed in a hook: " + self.failure)
+        for page in self.machine["sysbus.nvmc"].ChangedPages() if reason != "wall" else ():
+            send("unseen %d" % int(page))  # firmware has stored to it
         self.answer(reason)
 
     def answer(self, reason):
@@ -313,11 +315,6 @@ class Agent(object):
     def guard(self, pages):
         """Lets stores to the erased pages of flash, and to ``pages``, be those of NVMC."""
         self.machine["sysbus.nvmc"].Guard(System.Array[System.UInt64](list(pages)))
-
-    def send_changed(self):
-        """Sends the pages of flash to which firmware has stored unseen."""
-        for page in self.machine["sysbus.nvmc"].ChangedPages():
-            send("%d" % int(page))
 
     def send_findings(self):
         for one in self.chip.Findings:
