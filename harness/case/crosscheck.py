@@ -1,15 +1,16 @@
-"""Comparison of one image on two targets: its console, its outputs and objects in RAM.
+"""Comparison of one image on two targets: console, outputs, end, verdict, figures, objects in RAM.
 
-Ticks of ``inference`` and ``op`` records and durations printed by test suites may differ;
-everything else on the console must be equal. The clock stops an image that never ends at another
-byte on each target: then the longer console must begin with the shorter one.
+Ticks of ``inference`` and ``op`` records and durations printed by test suites may differ on the
+console; everything else there must be equal. The clock stops an image that never ends at another
+byte on each target: then the longer console must begin with the shorter one. Two targets that
+count instructions and virtual time must agree on them within the bounds below.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -28,16 +29,27 @@ _DURATION = re.compile(rb"( in |duration = )\d{1,9}\.\d{1,6}(?= seconds)")
 #: The last line of a test suite of Zephyr or tflite-micro.
 _SUITE_END = re.compile(rb"PROJECT EXECUTION |TESTS PASSED~~~")
 _ARENA = re.compile("arena", re.IGNORECASE)
+#: How far figures of two targets with virtual time may lie apart: an inference and all instructions
+#: by so many instructions, or by this share; the last console byte by the time of one byte at
+#: 115,200 baud. Renode knows the time to eight instructions, in which a register is read.
+_INSTRUCTIONS, _SHARE, _SECONDS = 16, 0.001, 10 / 115_200
 
 
 @dataclass(frozen=True)
 class TargetRun:
-    """The run of one target: its console, output records, ticks, and objects in RAM."""
+    """The run of one target: its console, output records, figures, and objects in RAM.
+
+    ``seconds`` is the virtual time of the last console byte, and ``instructions`` are all; both are
+    None on a target that does not count them.
+    """
 
     target: str
     stop: Stop
     console: bytes
     symbols: tuple[tuple[str, bytes], ...]
+    seconds: float | None = None
+    instructions: int | None = None
+    verdict: str = ""
 
     @cached_property
     def _read(self) -> Console:
@@ -83,7 +95,9 @@ class CrossCheck:
         if sizes[0] != sizes[1]:
             console += f" of {sizes[0]:,} and {sizes[1]:,}, cut off by the clock"
         objects = [f"{len(data):,} B of {name}" for name, data in self.first.symbols]
-        return ", ".join([console, f"{len(self.first.outputs)} output records", *objects])
+        counted = self.first.seconds is not None and self.second.seconds is not None
+        figures = ["instructions", "virtual time"] if counted else []
+        return ", ".join([console, f"{len(self.first.outputs)} output records", *objects, *figures])
 
     @property
     def ticks(self) -> str:
@@ -113,6 +127,8 @@ class CrossCheck:
             "outputs": len(self.first.outputs),
             "ticks": [list(self.first.ticks), list(self.second.ticks)],
             "symbols": [name for name, _ in self.first.symbols],
+            "instructions": [self.first.instructions, self.second.instructions],
+            "seconds": [self.first.seconds, self.second.seconds],
         }
 
 
@@ -143,8 +159,13 @@ def collect(
         objects = tuple((demangle(s.name), session.memory.read(s.address, s.size)) for s in chosen)
     except Unsupported:
         objects = ()
-    console = b"".join(chunk.data for chunk in session.console)
-    return TargetRun(session.target, stop, console, objects)
+    chunks, counters = session.console, session.counters
+    console = b"".join(chunk.data for chunk in chunks)
+    run = TargetRun(session.target, stop, console, objects)
+    if counters.virtual_seconds is None or counters.instructions is None:
+        return run
+    last = chunks[-1].time if chunks else 0.0
+    return replace(run, seconds=last, instructions=counters.instructions)
 
 
 def arenas(firmware: Image) -> list[Symbol]:
@@ -182,7 +203,32 @@ def _difference(first: TargetRun, second: TargetRun) -> str:
         return console
     if first.stop is not second.stop:
         return f"the runs ended differently: {first.stop.value} against {second.stop.value}"
-    return "" if len(first.console) != len(second.console) else _symbol_difference(first, second)
+    if first.verdict != second.verdict:
+        return f"the verdicts differ: {first.verdict} against {second.verdict}"
+    figures = _figures_difference(first, second)
+    if figures or len(first.console) != len(second.console):
+        return figures
+    return _symbol_difference(first, second)
+
+
+def _figures_difference(first: TargetRun, second: TargetRun) -> str:
+    """The first figure that lies too far apart; "" if one of the targets counts none."""
+    if first.seconds is None or second.seconds is None:
+        return ""
+    for number, (left, right) in enumerate(zip(first.ticks, second.ticks, strict=False)):
+        if _apart(left, right):
+            return f"inference {number}: {left:,} ticks against {right:,}"
+    if len(first.console) != len(second.console):
+        return ""  # the clock stopped them at different points
+    if abs(first.seconds - second.seconds) > _SECONDS:
+        return f"the last console byte came at {first.seconds:.6f} s against {second.seconds:.6f}"
+    if _apart(first.instructions or 0, second.instructions or 0):
+        return f"{first.instructions:,} instructions in all against {second.instructions:,}"
+    return ""
+
+
+def _apart(left: int, right: int) -> bool:
+    return abs(left - right) > max(_INSTRUCTIONS, _SHARE * max(left, right))
 
 
 def _console_difference(first: TargetRun, second: TargetRun, *, cut_off: bool) -> str:

@@ -19,7 +19,6 @@ from harness.base.platforms import (
 from harness.cli.options import json_option
 from harness.cli.output import write_text
 from harness.cli.parameters import CHIP, STDOUT
-from harness.targets.renode.description import unmodelled
 
 
 @click.command()
@@ -56,7 +55,6 @@ def _row(chip: ChipTable) -> dict[str, Any]:
         "boards": _boards(chip),
         "modelled": [block.name for block in chip.blocks if block.name not in lacking],
         "without_model": sorted(lacking),
-        "without_model_on_renode": sorted(block.name for block in unmodelled(chip)),
         "notes": list(chip.notes),
     }
 
@@ -68,8 +66,6 @@ def _show(chip: ChipTable) -> None:
     _say("boards", " ".join(_boards(chip)))
     row = _row(chip)
     _say("no model of", " ".join(row["without_model"]))
-    more = [name for name in row["without_model_on_renode"] if name not in row["without_model"]]
-    _say("nor on Renode", " ".join(more))
     for note in chip.notes:
         _say("note", note)
 

@@ -180,6 +180,7 @@ def _run(options: RunOptions) -> int:
     with signals.Keeping() as keeping, Targets() as pools:
         for result in _results(made, pools, checks, calibrate, options):
             results.append(result)
+            checks.note(result)
     with signals.held_back():
         if keeping.stop is not None and occasion is not None:
             occasion = occasion.without("cases after the interrupt")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from harness.case import Case
+from harness.case.result import CaseResult
 from harness.case.run import Look
 from harness.elf import Image
 from harness.targets import Session, Stop
@@ -45,6 +47,13 @@ class CrossChecks:
             )
 
         return look
+
+    def note(self, result: CaseResult) -> None:
+        """Keeps the verdict of a case that has run."""
+        key = result.setup.name, result.setup.target
+        if key in self._seen:
+            verdict = str(result.judgement.verdict)
+            self._seen[key] = replace(self._seen[key], verdict=verdict)
 
     def results(self) -> Iterator[tuple[str, CrossCheck]]:
         """Case names and comparisons, for the cases that ran on both targets."""

@@ -101,7 +101,7 @@ class RenodeSession(Session):
         """Forgets what has been seen."""
         self._time = 0.0
         self._event = -1  # when the last fault, call or return was, in ns
-        self._executed = self._resets = self._in_handler = 0
+        self._executed = self._skipped = self._resets = self._in_handler = 0
         self._console: list[ConsoleChunk] = []
         self._faults: list[Fault] = []
         self._calls = CallLog()
@@ -157,10 +157,19 @@ class RenodeSession(Session):
             self._seen = [self._finding(line) for line in self.agent.call("send_findings()")]
             self._divided |= bool(self.agent.call("send_attribution()"))
         notes = [*self._notes, *self._computed_wrongly]
+        if self._skipped:
+            notes.append(Finding(Kind.APPROXIMATION, self._not_executed, "renode"))
         if self._divided:
             texts = self._server.warnings_of_worlds
             notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
         return (*notes, *self._seen, *findings_in(self._warnings, self._image))
+
+    @property
+    def _not_executed(self) -> str:
+        return (
+            f"Renode executed {self._executed - self._skipped:,} of the {self._executed:,}"
+            " instructions: turns of loops that poll a register are counted, and their time passes"
+        )
 
     def _finding(self, line: str) -> Finding:
         """What a model saw: its time in ticks, pc, kind, and subject and message in hex."""
@@ -322,6 +331,8 @@ class RenodeSession(Session):
                 self._time = int(value) / _NS
             case "executed":
                 self._executed = int(value)
+            case "skipped":
+                self._skipped = int(value)
             case "unseen":
                 self._pages.add(int(value))
             case "resets":

@@ -83,6 +83,38 @@ SUITE = b" PASS - test_a in %b seconds\r\n - PASS - [s.test_a] duration = %b sec
 PROJECT = b"PROJECT EXECUTION SUCCESSFUL\r\n"
 
 
+@pytest.mark.parametrize(
+    ("figures", "difference"),
+    [
+        ({}, ""),
+        ({"seconds": 1.000_08}, ""),
+        ({"seconds": 1.000_1}, "the last console byte came at 1.000000 s against 1.000100"),
+        ({"instructions": 64_064_000}, ""),
+        ({"instructions": 64_070_000}, "64,000,000 instructions in all against 64,070,000"),
+        ({"instructions": None, "seconds": None}, ""),
+        ({"verdict": "fail"}, "the verdicts differ: pass against fail"),
+    ],
+)
+def test_figures_of_virtual_time_and_the_verdict_must_agree(figures, difference):
+    one = seen(RUN + END, seconds=1.0, instructions=64_000_000, verdict="pass")
+    assert compare(one, replace(one, **figures)).difference == difference
+
+
+@pytest.mark.parametrize(
+    ("ticks", "difference"),
+    [
+        (516, ""),
+        (517, "inference 0: 500 ticks against 517"),
+    ],
+)
+def test_an_inference_must_take_as_long_on_targets_with_virtual_time(ticks, difference):
+    one, other = (
+        seen(line(0, "inference", ticks=count) + END, seconds=1.0, instructions=9)
+        for count in (500, ticks)
+    )
+    assert compare(one, other).difference == difference
+
+
 def test_durations_of_tests_are_the_targets_own():
     assert compare(
         seen(SUITE % (b"0.1", b"0.001") + PROJECT), seen(SUITE % (b"0.12", b"0.012") + PROJECT)
@@ -160,7 +192,7 @@ def test_the_comparison_as_json_types():
     assert compare(one, other).to_json() == {
         "targets": ["simulator", "renode"], "equal": True, "difference": "",
         "console_bytes": [len(RUN + END)] * 2, "outputs": 1, "ticks": [[], []],
-        "symbols": ["arena"],
+        "symbols": ["arena"], "instructions": [None, None], "seconds": [None, None],
     }  # fmt: skip
 
 

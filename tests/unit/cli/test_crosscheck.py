@@ -37,16 +37,17 @@ class Twin:
             session.run(ConsoleMatch(END), session.deadline(10))
             self.printed = [(int(one.time * 1e9), one.data) for one in session.console]
             self.ram = bytearray(session.memory.read(RAM, 0x4000))
+            self.executed = session.counters.instructions
         self._now = 0
         self.renode = FakeRenode(run=self._run, send_bytes=self._bytes)
 
     def _run(self, budget: int, wall: int, target: int) -> list[str]:
         if self._now:
             self._now += budget
-            return ran(time=self._now)
+            return ran(time=self._now, executed=self.executed)
         self._now = self.printed[-1][0]
         lines = [f"console {at} {data.hex()}" for at, data in self.printed]
-        return ran(*lines, time=self._now, stop="match")
+        return ran(*lines, time=self._now, executed=self.executed, stop="match")
 
     def _bytes(self, address: int, size: int) -> list[str]:
         return [self.ram[address - RAM :][:size].hex()]

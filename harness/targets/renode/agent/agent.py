@@ -227,6 +227,7 @@ class Agent(object):
     def answer(self, reason):
         send("time %d" % self.now())
         send("executed %d" % self.executed())
+        send("skipped %d" % int(self.chip.Skipped))
         send("resets %d" % self.resets)
         send("handler %d" % self.exceptions.handler_time())
         send("stop " + reason)
