@@ -286,9 +286,7 @@ def test_input_longer_than_the_receive_buffer_arrives_whole(opened, size):
 # -- its own errors, and gdb ----------------------------------------------------------------------
 
 
-def test_a_hook_that_fails_is_an_error_and_renode_serves_the_next_case(
-    opened, server, monkeypatch
-):
+def test_a_hook_that_fails_is_an_error_and_renode_serves_the_next_case(opened, server, monkeypatch):
     monkeypatch.setattr("harness.targets.renode.server._MACHINES", 1000)  # in the same process
     session, starts = opened("undefined"), server.starts
     server.client.call("hil['agent'].exceptions.core = None")
