@@ -428,10 +428,7 @@ class Machine:
         core = self.core
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
-        if steps is None:
-            reason = core.run(seconds)
-        else:
-            reason = core.record(seconds, CORE_REGISTERS, steps)
+        reason = core.run(seconds) if steps is None else core.record(seconds, CORE_REGISTERS, steps)
         self._collect()
         if reason == Reason.BREAKPOINT:
             self._call_hooks(self.pc)
