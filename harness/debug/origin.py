@@ -114,7 +114,8 @@ class _Back:
     def _trace(self, executed: int) -> None:
         machine = self._machine
         machine.run(until_executed=self.first, guard=self._guard)
-        machine.run(until_executed=executed + 1, steps=self.steps)
+        if not machine.faults:
+            machine.run(until_executed=executed + 1, steps=self.steps)
         same = machine.faults and machine.faults[0].registers == self.state.registers
         if not same:
             self.steps.clear()

@@ -215,9 +215,8 @@ int run_stepwise(Core *c, double seconds, bool (*before)(Core *c, void *given), 
     end += c->time.end_at - (first + 1);  // by ticks of branches, and of sleep
     c->time.end_at = end;
     const bool due = events_next(c) <= core_now(c);
-    if (reason != REASON_BUDGET || due || c->time.executed == first || c->time.executed >= end) {
-      return reason;
-    }
+    if (reason != REASON_BUDGET || c->machine.failed || due) return reason;
+    if (c->time.executed == first || c->time.executed >= end) return reason;
   }
 }
 
