@@ -4,10 +4,13 @@ plugin of this package, which an editable install brings, does not collect them.
 import gc
 import signal
 import threading
+from pathlib import Path
 
 import forked_python
 import pytest
 from hypothesis import Phase, settings
+
+from harness.base import paths
 
 pytest_plugins = ["named_skips"]
 collect_ignore = ["cases"]
@@ -43,6 +46,18 @@ def _forking_server_ends():
     """The server that forks Python programs ends with the session, not after it."""
     yield
     forked_python.SERVER.close()
+
+
+@pytest.fixture(scope="session")
+def _build_cache() -> Path:
+    return paths.cache()
+
+
+@pytest.fixture
+def pytester(_build_cache, pytester, monkeypatch):
+    """pytest's own, whose home is the test's: what is built there need not be built anew."""
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(_build_cache))
+    return pytester
 
 
 def pytest_collection_finish():

@@ -352,7 +352,9 @@ def _kill(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
     while True:  # a process may have forked before it was killed
         before = len(killed)
-        for process in {int(path.name) for path in _PROCESSES.glob("[0-9]*")} - killed:
+        with os.scandir(_PROCESSES) as found:
+            numbers = {int(one.name) for one in found if one.name.isdigit()}
+        for process in numbers - killed:
             with suppress(ProcessLookupError, PermissionError):
                 if os.getsid(process) == leader:
                     os.kill(process, signal.SIGKILL)

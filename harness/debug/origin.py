@@ -114,12 +114,8 @@ class _Back:
     def _trace(self, executed: int) -> None:
         machine = self._machine
         machine.run(until_executed=self.first, guard=self._guard)
-        while not machine.faults and machine.core.executed <= executed:
-            before = machine.core.executed
-            self.steps.append(tuple(machine.core.read_many(CORE_REGISTERS)))
-            machine.run(until_executed=before + 1)
-            if machine.core.executed == before and not machine.faults:
-                break
+        if not machine.faults:
+            machine.run(until_executed=executed + 1, steps=self.steps)
         same = machine.faults and machine.faults[0].registers == self.state.registers
         if not same:
             self.steps.clear()

@@ -15,9 +15,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.renode)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[RenodeServer]:
-    """A real Renode."""
+    """A real Renode, which takes five seconds to start."""
     needs.require("renode")
     with RenodeServer() as one:
         yield one

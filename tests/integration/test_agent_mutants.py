@@ -13,7 +13,9 @@ import needs
 import pytest
 
 from harness.base.errors import HilError
-from harness.targets.renode import RenodeServer, server
+from harness.targets.renode import RenodeServer
+from harness.targets.renode.machine import monitor_path
+from harness.targets.renode.server import AGENT as FILES
 
 pytestmark = [pytest.mark.slow, pytest.mark.renode]
 
@@ -31,6 +33,8 @@ def module_of(name: str) -> ModuleType:
 AGENT, FAULTS, ENDS = map(
     module_of, ("test_renode_agent", "test_renode_faults", "test_renode_ends")
 )
+#: The files that can be replaced while Renode runs: all but the first one, which serves the link.
+INCLUDED = FILES[1:]
 #: One change each: file, old text, new text, and who notices it: an image of the tables "faults" or
 #: "ends", or a test of the agent and its arguments.
 MUTANTS = [
@@ -116,8 +120,8 @@ def check_of(noticed_by: str, arguments: list[object], folder: Path) -> Callable
 
 def changed(folder: Path, name: str, old: str, new: str) -> tuple[Path, ...]:
     """The agent's files, one of them changed, in ``folder``."""
-    files = tuple(folder / path.name for path in server.AGENT)
-    for source, copy in zip(server.AGENT, files, strict=True):
+    files = tuple(folder / path.name for path in INCLUDED)
+    for source, copy in zip(INCLUDED, files, strict=True):
         text = source.read_text()
         if source.name == name:
             assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
@@ -126,11 +130,25 @@ def changed(folder: Path, name: str, old: str, new: str) -> tuple[Path, ...]:
     return files
 
 
+@pytest.fixture
+def use(server):
+    """Makes Renode use other files of the agent, on a new machine; those of the package at last."""
+
+    def include(files: tuple[Path, ...]) -> None:
+        server.release(reusable=False)
+        for file in files:
+            server.client.command(f"include {monitor_path(file)}")
+
+    yield include
+    include(INCLUDED)
+
+
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: f"{one[0]}: {one[1].strip()}")
-def test_a_changed_agent_is_noticed(mutant, tmp_path, monkeypatch):
-    needs.require("renode")
+def test_a_changed_agent_is_noticed(mutant, server, use, tmp_path):
     name, old, new, noticed_by, *arguments = mutant
     check = check_of(noticed_by, arguments, tmp_path)
-    monkeypatch.setattr(server, "AGENT", changed(tmp_path, name, old, new))
-    with RenodeServer() as renode, pytest.raises((AssertionError, HilError)):
-        check(renode)
+    use(INCLUDED)
+    check(server)
+    use(changed(tmp_path, name, old, new))
+    with pytest.raises((AssertionError, HilError)):
+        check(server)

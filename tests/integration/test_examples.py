@@ -156,22 +156,30 @@ inferences = 3
 """
 
 
-@pytest.fixture
-def custom_operator(tmp_path, monkeypatch):
-    """Builds the example as its page does, with a change of its source, beside its case file."""
-    folder = tmp_path / "work"
-    shutil.copytree(EXAMPLES / "custom_operator", folder)
+@pytest.fixture(scope="module")
+def own_samples(tmp_path_factory):
+    """The example as a folder of samples. What one test compiles of it, the next one has."""
+    folder = tmp_path_factory.mktemp("samples")
+    shutil.copytree(EXAMPLES / "custom_operator", folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "zephyr_samples" / "models", folder / "models")
     shutil.copy(ROOT / "zephyr_samples" / "resolvers.toml", folder)
     shutil.copy(folder / "model.tflite", folder / "models" / "atan_float32.tflite")
+    return folder
+
+
+@pytest.fixture
+def custom_operator(own_samples, tmp_path, monkeypatch):
+    """Builds the example as its page does, with a change of its source, beside its case file."""
+    folder = shutil.copytree(EXAMPLES / "custom_operator", tmp_path / "work")
     (folder / "hil.toml").write_text(CUSTOM_OPERATOR_CASE, encoding="utf-8")
-    monkeypatch.setenv("TFLM_HIL_SAMPLES", str(folder))
+    monkeypatch.setenv("TFLM_HIL_SAMPLES", str(own_samples))
 
     def build(file="main.cpp", old="", new=""):
         source = folder / "atan" / "src" / file
         text = source.read_text(encoding="utf-8")
         assert old in text
         source.write_text(text.replace(old, new, 1), encoding="utf-8")
+        shutil.copytree(folder / "atan", own_samples / "atan", dirs_exist_ok=True)
         shutil.copy(build_one("atan", "exact"), folder / "app.elf")
         return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from harness.base.expected import Expected
 from harness.base.findings import NOTES, Kind
 from harness.case import Case, CaseResult, run_case
 from harness.case.live import Live
+from harness.targets.opening import Targets
 
 pytestmark = pytest.mark.needs("arm-none-eabi-gcc")
 
@@ -37,15 +39,21 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> BareImages:
     return BareImages(tmp_path_factory.mktemp("images"))
 
 
+@pytest.fixture(scope="module")
+def targets() -> Iterator[Targets]:
+    with Targets() as shared:
+        yield shared
+
+
 @pytest.fixture
-def result(images: BareImages, tmp_path: Path):
+def result(images: BareImages, tmp_path: Path, targets: Targets):
     (tmp_path / "own.h").write_text(ALLOCATE)
 
     def run(target: str, body: str) -> CaseResult:
         elf = images(body, f"-O1 -include {tmp_path / 'own.h'}", on_fault=DUMP + "for (;;) {}")
         expected = Expected(values=({"y": 1},))
         case = Case("own", elf=elf, scraper=r"/y=(?P<y>\d+)/", expect=expected, timeout=2.0)
-        return run_case(case.on(target), tmp_path)
+        return run_case(case.on(target), tmp_path, pools=targets)
 
     return run
 

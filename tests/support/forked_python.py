@@ -14,6 +14,7 @@ import json
 import os
 import runpy
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -34,7 +35,7 @@ _IMPORTS = (
     "harness.footprint.analysis", "harness.keywords.library", "harness.build.standalone",
     "harness.case.casefile", "harness.case.repeat", "harness.report.annotations",
     "harness.report.markdown", "harness.cli.history", "harness.history.check",
-    "harness.simulator._native", "jinja2",
+    "harness.simulator._native", "jinja2", "harness.build.zephyr",
 )  # fmt: skip
 #: The parts of the stand-ins and of boards that misbehave (tests/support), which tests start often.
 _SUPPORT = (
@@ -62,9 +63,15 @@ class ForkingServer:
                 self._start()
             return self._address
 
-    def program(self, module: str, *arguments: str) -> list[str]:
-        """A program that runs ``python -m MODULE ARGUMENTS`` in a fork of the server."""
-        return [sys.executable, "-IS", str(CLIENT), self.address, module, *arguments]
+    def program(self, *arguments: str) -> list[str]:
+        """A program that runs ``python -m ARGUMENTS``, a module first, in a fork of the server."""
+        return [sys.executable, "-IS", str(CLIENT), self.address, *arguments]
+
+    def interpreter(self, path: Path) -> Path:
+        """``path``, a program that does so with the arguments ``-m MODULE ARGUMENTS``."""
+        path.write_text(f'#!/bin/sh\nshift\nexec {shlex.join(self.program())} "$@"\n')
+        path.chmod(0o755)
+        return path
 
     def _start(self) -> None:
         self._address = f"tflm-hil-tests-{os.getpid()}-{time.monotonic_ns()}"
@@ -172,6 +179,8 @@ def _become(link: socket.socket, own: list[str]) -> None:
         importlib.invalidate_caches()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = [module, *rest]
+        if "." in module:  # runpy warns of a module that is imported already
+            sys.modules.pop(module, None)
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
             code = 0

@@ -61,6 +61,30 @@ static PyObject *read_many(PyObject *self, PyObject *ids) {
   return values;
 }
 
+typedef struct {
+  PyObject *core, *ids, *steps;
+} Recording;
+
+static bool append_registers(Core *c, void *given) {
+  (void)c;
+  const Recording *to = given;
+  PyObject *values = read_many(to->core, to->ids);
+  const bool appended = values && PyList_Append(to->steps, values) == 0;
+  Py_XDECREF(values);
+  return appended;
+}
+
+static PyObject *record(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 3 || !PyList_Check(arguments[2])) {
+    PyErr_SetString(PyExc_TypeError, "record() takes seconds, ids and a list");
+    return NULL;
+  }
+  const double wall = PyFloat_AsDouble(arguments[0]);
+  if (PyErr_Occurred()) return NULL;
+  Recording to = {self, arguments[1], arguments[2]};
+  return reason(CORE(self), run_stepwise(CORE(self), wall, append_registers, &to));
+}
+
 static PyObject *write_many(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   if (count != 2 || PySequence_Size(arguments[0]) != PySequence_Size(arguments[1])) {
     PyErr_SetString(PyExc_ValueError, "write_many() takes as many values as ids");
@@ -394,6 +418,8 @@ static PyObject *put_back(PyObject *self, PyObject *arguments) {
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 PyMethodDef core_methods[] = {
     {"run", run, METH_O, "Run until stop_at, a reason to return, or a wall time in seconds."},
+    {"record", FAST(record), METH_FASTCALL,
+     "Run as run() does, and append the registers before each instruction to a list."},
     {"step", step, METH_NOARGS, "Run the one instruction at pc."},
     {"read", read_register, METH_O, "Value of a 32-bit register."},
     {"write", FAST(write_register), METH_FASTCALL, "Set a 32-bit register."},

@@ -205,6 +205,21 @@ int run_core(Core *c, double seconds) {
   }
 }
 
+int run_stepwise(Core *c, double seconds, bool (*before)(Core *c, void *given), void *given) {
+  long long end = c->time.end_at;
+  for (;;) {
+    const long long first = c->time.executed;
+    if (!before(c, given)) return REASON_NONE;
+    c->time.end_at = first + 1;
+    const int reason = run_core(c, seconds);
+    end += c->time.end_at - (first + 1);  // by ticks of branches, and of sleep
+    c->time.end_at = end;
+    const bool due = events_next(c) <= core_now(c);
+    if (reason != REASON_BUDGET || c->machine.failed || due) return reason;
+    if (c->time.executed == first || c->time.executed >= end) return reason;
+  }
+}
+
 int run_step(Core *c) {
   begin(c);
   if (!alignment_is_refused(c, core_reg(c, REG_PC) & ~1u)) emulate_step(c);

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fake_west
 import pytest
+from forked_python import SERVER
 
 from harness.base import logs, paths
 from harness.base.errors import BuildFailed
@@ -24,6 +26,7 @@ def workspace(tmp_path, monkeypatch):
     shutil.copy(fake_west.__file__, tmp_path / "modules" / "west" / "__main__.py")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"))
     monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "executable", str(SERVER.interpreter(tmp_path / "python")))
 
     def make(name: str, minor: int = 4, fails: str = "") -> Workspace:
         base = tmp_path / name / "zephyr"

@@ -17,7 +17,8 @@ from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.simulator import snapshot
 from harness.simulator.event_queue import NEVER
-from harness.simulator.machine import End, Machine
+from harness.simulator.machine import BRANCHES, INSTRUCTIONS, End, Machine
+from harness.simulator.unicorn import CORE_REGISTERS
 
 Build = Callable[[str], Image]
 HZ = 64_000_000
@@ -180,6 +181,31 @@ def test_a_run_stops_at_any_instruction_count(build: Build) -> None:
         for count in counts[first::step]:
             machine.run(until_executed=count, until_tick=HZ)
             assert machine.core.executed == count
+
+
+@pytest.mark.parametrize("timing", [INSTRUCTIONS, BRANCHES])
+@pytest.mark.parametrize("image", ["exceptions", "usleep", "sender", "resets"])
+def test_steps_are_the_registers_before_each_instruction(
+    build: Build, image: str, timing: str
+) -> None:
+    recorded, stepped = Machine(build(image), timing=timing), Machine(build(image), timing=timing)
+    steps: list[tuple[int, ...]] = []
+    recorded.run(until_executed=3000, until_tick=HZ, steps=steps)
+    for number, registers in enumerate(steps):
+        assert stepped.core.read_many(CORE_REGISTERS) == registers, number
+        stepped.run(until_executed=number + 1, until_tick=HZ)
+    stepped.run(until_executed=3000, until_tick=HZ)  # asleep from the last one on
+    assert len(steps) > 100
+    assert digest(stepped) == digest(recorded)
+
+
+def test_a_run_that_records_its_steps_ends_at_the_first_fault(build: Build) -> None:
+    machine = Machine(build("deep"))
+    steps: list[tuple[int, ...]] = []
+    assert machine.run(until_tick=HZ, steps=steps) is End.CONDITION
+    (fault,) = machine.faults
+    assert steps[-1] == fault.registers
+    assert len(steps) == machine.core.executed + 1
 
 
 def test_every_instruction_is_in_the_profile(build: Build) -> None:
