@@ -2337,7 +2337,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
                 Chip.CanReach(Name, "write", Pointer, Room);
             }
             Event("RXSTARTED");
-            if(Due != 0 && Room != 0)
+            if(Room == 0)
+            {
+                CancelArrival();
+            }
+            else if(Due != 0)
             {
                 ScheduleArrival();
             }
@@ -2396,6 +2400,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
             var singly = (interrupts & RxdrdyBit) != 0 || (published & EnableBit) != 0 || Regs[Rxdrdy] == 0;
             Due = singly ? 1 : Math.Min(Room, Incoming.Count);
             Chip.Schedule(Name, "rx", Since + Due * TicksPerByte);
+        }
+
+        protected void CancelArrival()
+        {
+            Chip.Cancel(Name, "rx");
+            Due = 0;
         }
 
         // Stores the bytes that have arrived by now.
@@ -2460,8 +2470,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         protected bool StopReceiving()
         {
             StoreArrived();
-            Chip.Cancel(Name, "rx");
-            Due = 0;
+            CancelArrival();
             var openBuffer = Receiving && Room > 0;
             Receiving = false;
             return openBuffer;

@@ -339,7 +339,9 @@ class Uarte(Nordic):
         if self.room:
             self.chip.can_reach(self.name, "write", self.pointer, self.room)
         self.event("RXSTARTED")
-        if self.due and self.room:
+        if not self.room:
+            self._cancel_arrival()
+        elif self.due:
             self._schedule_arrival()
         self._start_arrival()
 
@@ -393,6 +395,10 @@ class Uarte(Nordic):
         self.due = 1 if singly else min(self.room, len(self.incoming))
         self.chip.schedule(self.name, "rx", self.since + self.due * self.ticks_per_byte)
 
+    def _cancel_arrival(self) -> None:
+        self.chip.cancel(self.name, "rx")
+        self.due = 0
+
     def _store_arrived(self) -> None:
         """Stores the bytes that have arrived by now."""
         ticks = self.ticks_per_byte
@@ -435,8 +441,7 @@ class Uarte(Nordic):
     def _stop_receiving(self) -> bool:
         """Stops the receiver; returns True if the buffer was not full."""
         self._store_arrived()
-        self.chip.cancel(self.name, "rx")
-        self.due = 0
+        self._cancel_arrival()
         open_buffer = self.receiving and self.room > 0
         self.receiving = False
         return open_buffer

@@ -194,6 +194,19 @@ def test_stoprx_keeps_received_bytes_and_their_count(whole: int) -> None:
     assert port.chip.received(6 - whole) == b"abcdef"[whole:]
 
 
+def test_a_byte_on_its_way_waits_when_the_receiver_is_restarted_without_a_buffer() -> None:
+    port = Port(4)
+    port.uarte.feed(b"abc")
+    port.uarte.write(MAXCNT, 0)
+    port.uarte.write(STARTRX, 1)
+    port.chip.until(10 * port.byte)
+    assert (port.chip.received(3), port.uarte.room) == (bytes(3), 0)
+    port.uarte.write(MAXCNT, 3)
+    port.uarte.write(STARTRX, 1)
+    port.chip.until(13 * port.byte)
+    assert port.chip.received(3) == b"abc"
+
+
 def test_bytes_fed_while_others_are_on_their_way_follow_them_at_once() -> None:
     port = Port(4)
     port.uarte.feed(b"ab")
