@@ -46,6 +46,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public void PowerOn()
         {
             Connect();
+            halted = null;
             origin = Clock;
             Skipped = 0;
             noted.Clear();
@@ -133,8 +134,35 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         // -- time --------------------------------------------------------------------------------
 
-        // Virtual time in ticks of the CPU clock; that of the event while one is handled.
-        public long Now { get { return processing ?? Clock - origin; } }
+        // Virtual time in ticks of the CPU clock; that of the event while one is handled. It stands still
+        // while the core is halted from outside, though Renode's goes on.
+        public long Now { get { return processing ?? (halted?.Clock ?? Clock) - origin; } }
+
+        // Halts the core after the current block.
+        public void Halt()
+        {
+            if(cpu.OnPossessedThread)
+            {
+                cpu.SyncTime();
+            }
+            halted = new HaltedAt { Clock = Clock, Executed = cpu.ExecutedInstructions };
+            cpu.IsHalted = true;
+        }
+
+        // To be called when a core that was halted runs again; returns the ticks that were lost.
+        public long Resumed()
+        {
+            if(halted == null)
+            {
+                return 0;
+            }
+            long lost = Clock - halted.Value.Clock - (long)(cpu.ExecutedInstructions - halted.Value.Executed);
+            halted = null;
+            origin += lost;
+            armedFor = Never;
+            Arm();
+            return lost;
+        }
 
         public void Schedule(string device, string tag, long time)
         {
@@ -593,6 +621,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private bool connected;
 
         private long origin;  // the tick of power-on
+        private HaltedAt? halted;  // from outside
         private long? processing;  // the tick of the event that is handled
         private long armedFor = Never;
         private long? reason;  // of the reset that comes
@@ -609,6 +638,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private const int NanosecondsPerSecond = 1000000000;
         private const int MostFindings = 1000;
         private const int LongestTurn = 256;  // instructions of a polling loop
+
+        private struct HaltedAt
+        {
+            public long Clock;
+            public ulong Executed;
+        }
 
         private struct Poll
         {

@@ -14,6 +14,8 @@ SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the
 SILENT_SLICES = 4  # slices without output after which the length of a slice doubles
 LONGEST_TURN = 256  # blocks of a loop that polls a register
 LONGEST_NAP = 100000000000  # ns, for a core that sleeps until a timer's limit
+SYNCHRONISED = 125  # ns, eight instructions: Renode reports time in these
+DWT_CYCCNT = 0xE0001004
 SPSEL, ON_PSP = 0x4, 0xC  # EXC_RETURN.SPSEL; with Mode, since only thread mode stacks on PSP
 
 
@@ -24,7 +26,6 @@ class Agent(object):
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.mips, self.max_resets = mips, max_resets
-        self.start = self.ticks()
         self.earlier = 0  # instructions before the last reset
         self.before_reset = 0  # instructions when firmware asked for the reset that is to come
         self.resets = self.pressed = 0  # all resets, and those by the pin
@@ -63,11 +64,9 @@ class Agent(object):
 
         In a callback of the core it is that of the instruction, not of the quantum's begin.
         """
-        if not self.log.running:
-            return self.ticks() - self.start
-        self.cpu.SyncTime()
-        within = int(self.machine.ClockSource.CurrentValue.Ticks) - self.clock
-        return self.begun + within - self.start
+        if self.log.running:
+            self.cpu.SyncTime()
+        return int(self.chip.Now) * 1000 // self.mips
 
     def ticks(self):
         return int(self.emulation.MasterTimeSource.ElapsedVirtualTime.Ticks)
@@ -79,7 +78,7 @@ class Agent(object):
     def stop(self, reason):
         if not self.stopped:
             self.stopped = reason
-            self.cpu.IsHalted = True
+            self.chip.Halt()
 
     # -- called by Renode -------------------------------------------------------------------------
 
@@ -233,10 +232,16 @@ class Agent(object):
         send("stop " + reason)
 
     def resume(self):
-        """Resumes a halted core, which then runs from the next synchronisation on."""
-        if self.cpu.IsHalted:
-            self.cpu.IsHalted = False
-            self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(1)))
+        """Resumes a halted core, which then runs from the next synchronisation on.
+
+        The time that passed meanwhile is taken from DWT's counter, too; SysTick has counted it.
+        """
+        if not self.cpu.IsHalted:
+            return
+        self.cpu.IsHalted = False
+        self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(SYNCHRONISED)))
+        lost = int(self.chip.Resumed())
+        self.core.write_word(DWT_CYCCNT, self.core.word(DWT_CYCCNT) - lost & 0xFFFFFFFF)
 
     def step(self, target):
         """Length of the next slice in ns; it ends just before ``target`` instructions."""
@@ -254,7 +259,6 @@ class Agent(object):
     def run_for(self, nanoseconds):
         """Runs for some time; with a quantum as long while the core sleeps and cannot reset."""
         time = self.emulation.MasterTimeSource
-        self.begun, self.clock = self.ticks(), int(self.machine.ClockSource.CurrentValue.Ticks)
         length = TimeInterval.FromTicks(System.UInt64(nanoseconds))
         quantum = time.Quantum
         if self.asleep and nanoseconds > self.size:
