@@ -31,7 +31,7 @@ _SUITE_END = re.compile(rb"PROJECT EXECUTION |TESTS PASSED~~~")
 _ARENA = re.compile("arena", re.IGNORECASE)
 #: How far figures of two targets with virtual time may lie apart: an inference and all instructions
 #: by so many instructions, or by this share; the last console byte by the time of one byte at
-#: 115,200 baud. Renode knows the time to eight instructions, in which a register is read.
+#: 115,200 baud, or by this share of the run. Renode knows the time to eight instructions.
 _INSTRUCTIONS, _SHARE, _SECONDS = 16, 0.001, 10 / 115_200
 
 
@@ -220,7 +220,7 @@ def _figures_difference(first: TargetRun, second: TargetRun) -> str:
             return f"inference {number}: {left:,} ticks against {right:,}"
     if len(first.console) != len(second.console):
         return ""  # the clock stopped them at different points
-    if abs(first.seconds - second.seconds) > _SECONDS:
+    if abs(first.seconds - second.seconds) > max(_SECONDS, _SHARE * first.seconds):
         return f"the last console byte came at {first.seconds:.6f} s against {second.seconds:.6f}"
     if _apart(first.instructions or 0, second.instructions or 0):
         return f"{first.instructions:,} instructions in all against {second.instructions:,}"

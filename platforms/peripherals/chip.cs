@@ -136,7 +136,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         // Virtual time in ticks of the CPU clock; that of the event while one is handled. It stands still
         // while the core is halted from outside, though Renode's goes on.
-        public long Now { get { return processing ?? (halted?.Clock ?? Clock) - origin; } }
+        public long Now { get { return processing ?? (halted == null ? Clock : HaltedClock) - origin; } }
 
         // Halts the core after the current block.
         public void Halt()
@@ -156,7 +156,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 return 0;
             }
-            long lost = Clock - halted.Value.Clock - (long)(cpu.ExecutedInstructions - halted.Value.Executed);
+            long lost = Clock - HaltedClock;
             halted = null;
             origin += lost;
             armedFor = Never;
@@ -592,6 +592,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             var channels = publisher.PublishedOn.Where(dppic.Enabled).ToArray();
             return nordics.Where(one => channels.Any(one.Subscriptions.ContainsKey)).ToArray();
+        }
+
+        // The tick of the last instruction before the core was halted.
+        private long HaltedClock
+        {
+            get { return halted.Value.Clock + (long)(cpu.ExecutedInstructions - halted.Value.Executed); }
         }
 
         private long ClockNs { get { return (long)Machine.ClockSource.CurrentValue.Ticks; } }

@@ -87,8 +87,8 @@ PROJECT = b"PROJECT EXECUTION SUCCESSFUL\r\n"
     ("figures", "difference"),
     [
         ({}, ""),
-        ({"seconds": 1.000_08}, ""),
-        ({"seconds": 1.000_1}, "the last console byte came at 1.000000 s against 1.000100"),
+        ({"seconds": 1.000_9}, ""),
+        ({"seconds": 1.001_1}, "the last console byte came at 1.000000 s against 1.001100"),
         ({"instructions": 64_064_000}, ""),
         ({"instructions": 64_070_000}, "64,000,000 instructions in all against 64,070,000"),
         ({"instructions": None, "seconds": None}, ""),
