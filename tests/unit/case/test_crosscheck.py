@@ -47,6 +47,11 @@ def test_another_end_of_the_run_is_a_difference_even_where_the_console_is_equal(
     assert check.difference == "the runs ended differently: condition against lockup"
 
 
+def test_a_run_that_rests_after_its_last_line_has_ended_as_one_that_printed_it():
+    assert compare(seen(RUN), seen(RUN, stop=Stop.IDLE)).equal
+    assert not compare(seen(RUN, stop=Stop.IDLE), seen(RUN, stop=Stop.DEADLINE)).equal
+
+
 def test_ram_is_not_held_where_the_runs_stand_at_different_points():
     one, other = seen(RUN, symbols=(("a", b"1"),)), seen(RUN * 2, symbols=(("a", b"2"),))
     assert compare(one, other).equal
