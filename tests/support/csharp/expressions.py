@@ -179,7 +179,7 @@ class Expressions:
         text, kind = constant(value)
         if not kind:
             raise self.refuse(node, "no constant")
-        if self.source.origin(node.id) == (base.__name__, node.id):
+        if self.source.origins.get(node.id) == (base.__name__, node.id):
             return Term(_INHERITED.get(node.id, pascal(node.id)), kind)
         source, name = constant_of(self.source, node.id)
         plain = source.aliases.get(name)

@@ -71,7 +71,8 @@ def _fold(line: str) -> Iterator[str]:
         yield f"{margin}//{tail}"
         line = code
     while len(line) > WIDTH:
-        fit = [one for one in _breaks(line) if len(margin) < one.at <= WIDTH - len(one.left)]
+        begin = len(line) - len(line.lstrip())
+        fit = [one for one in _breaks(line) if begin < one.at <= WIDTH - len(one.left)]
         if not fit:
             break
         best = min(fit, key=lambda one: (one.depth, -one.at))

@@ -111,14 +111,15 @@ class Source:
         one = self.remarks.get(line)
         return one.text if one and not one.alone else ""
 
-    def origin(self, name: str) -> tuple[str, str] | None:
-        """Module and name from which ``name`` is imported; None if it is not."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.ImportFrom):
-                for one in node.names:
-                    if (one.asname or one.name) == name:
-                        return node.module or "", one.name
-        return None
+    @cached_property
+    def origins(self) -> dict[str, tuple[str, str]]:
+        """Name that is imported -> the module that has it, and its name there."""
+        imports = (node for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom))
+        return {
+            one.asname or one.name: (node.module or "", one.name)
+            for node in imports
+            for one in node.names
+        }
 
     def definition(self, name: str) -> ast.ClassDef | ast.FunctionDef:
         """The class or function of this name."""
@@ -165,8 +166,9 @@ def defined(function: Any) -> tuple[Source, ast.FunctionDef]:
 
 def constant_of(source: Source, name: str) -> tuple[Source, str]:
     """The file that assigns a constant, and its name there."""
-    while name not in source.assignments and (origin := source.origin(name)):
-        source, name = source_of(origin[0]), origin[1]
+    while name not in source.assignments and name in source.origins:
+        module, name = source.origins[name]
+        source = source_of(module)
     return source, name
 
 
@@ -255,8 +257,14 @@ class Members:
 
     def __init__(self, models: list[Model]) -> None:
         self.models = {model.name: model for model in models}
+        self._found: dict[str, list[tuple[str, ast.ClassDef, Source]]] = {}
 
     def _bases(self, name: str) -> list[tuple[str, ast.ClassDef, Source]]:
+        if name not in self._found:
+            self._found[name] = self._looked_up(name)
+        return self._found[name]
+
+    def _looked_up(self, name: str) -> list[tuple[str, ast.ClassDef, Source]]:
         if name == "Registers":
             node = _stub().definition(name)
             assert isinstance(node, ast.ClassDef)
