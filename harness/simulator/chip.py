@@ -73,6 +73,7 @@ class SimulatedChip:
         self.reset_reason: int | None = None
         #: System OFF: nothing runs until a pin or the debugger resets the chip.
         self.off = False
+        self.nested = 0
         self.engine = Engine(self.memory_map)
         self.core, self.nvic = self.engine.core, self.engine.nvic
         self.processor = Processor(self.engine, self, power_on)

@@ -203,6 +203,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
             return next;
         }
 
+        // Tasks that are being executed: each because of an event of the one before.
+        public int Nested { get; set; }
+
         // Calls a function when no instruction is executed.
         public void Later(Action act)
         {

@@ -275,7 +275,14 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         public void Execute(long offset)
         {
+            if(Chip.Nested == MostNested)
+            {
+                Chip.Report("unmodelled_task", $"{Name} DPPI", Texts.Endless(Name));
+                return;
+            }
+            Chip.Nested++;
             tasks[offset]();
+            Chip.Nested--;
         }
 
         public void TriggerSubscribers(long channel)
@@ -351,6 +358,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         // Channel -> offsets of the tasks that are subscribed to it.
         public Dictionary<long, List<long>> Subscriptions { get; } = new Dictionary<long, List<long>>();
+
+        // Tasks that events may execute one within another; a chain without end is not modelled.
+        public const int MostNested = 64;
 
         public const long SubscribeAt = 0x080, PublishAt = 0x080, FirstEvent = 0x100;
         public const long Shorts = 0x200, Inten = 0x300, Intenset = 0x304, Intenclr = 0x308, Intpend = 0x30C;

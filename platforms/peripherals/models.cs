@@ -2896,5 +2896,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             return Unmodelled(task, "triggered");
         }
+
+        // A task whose event executes it again, directly or through others.
+        public static string Endless(string device)
+        {
+            return $"events and tasks of {device} trigger one another without end, which is not modelled";
+        }
     }
 }

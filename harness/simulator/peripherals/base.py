@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from harness.base.exceptions import FIRST_IRQ
 from harness.base.findings import Kind
 from harness.base.platforms import ChipTable, Peripheral
-from harness.simulator.peripherals.texts import unmodelled_task
+from harness.simulator.peripherals.texts import endless, unmodelled_task
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -31,6 +31,9 @@ SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
 ENABLE_BIT = 1 << 31
 #: Accesses that the counting core handles itself (native/registers.h).
 PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT, SCHEDULE = 1, 2, 4, 8, 16, 32
+
+#: Tasks that events may execute one within another; a chain without end is not modelled.
+MOST_NESTED = 64
 
 State = dict[str, Any]
 
@@ -55,6 +58,8 @@ class Chip(Protocol):
     """The interface between a peripheral and its chip."""
 
     memory_map: ChipTable
+    #: Tasks that are being executed: each because of an event of the one before.
+    nested: int
 
     def register_file(self, size: int) -> Registers:
         """Storage for ``size`` bytes of registers, all zero."""
@@ -424,7 +429,15 @@ class Nordic(Device):
         """Executes the task at an offset."""
         if offset in self.layout.starts:
             self.triggered |= 1 << (offset >> 2)
-        self.layout.tasks[offset](self)
+        if self.chip.nested == MOST_NESTED:
+            text = endless(self.name)
+            self.chip.report(Kind.UNMODELLED_TASK, f"{self.name} DPPI", text)
+            return
+        self.chip.nested += 1
+        try:
+            self.layout.tasks[offset](self)
+        finally:
+            self.chip.nested -= 1
 
     def _write_task(self, offset: int, value: int) -> None:
         if value & 1:

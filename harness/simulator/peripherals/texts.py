@@ -35,3 +35,8 @@ def unmodelled(subject: str, use: str) -> str:
 def unmodelled_task(task: str) -> str:
     """A task that the model of its peripheral lacks."""
     return unmodelled(task, "triggered")
+
+
+def endless(device: str) -> str:
+    """A task whose event executes it again, directly or through others."""
+    return f"events and tasks of {device} trigger one another without end, which is not modelled"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from bare_chip import BareChip
 
+from harness.base.findings import Kind
 from harness.elf import Image
 from harness.simulator.machine import Machine
 
@@ -117,6 +118,14 @@ def test_events_may_go_on_from_channel_to_channel(machine: Machine) -> None:
     machine.devices["EGU2"].write(SUBSCRIBE, EN | 4)
     machine.devices["EGU0"].write(TRIGGER, 1)
     assert machine.devices["EGU2"].read(TRIGGERED)
+
+
+def test_an_event_that_triggers_itself_is_a_finding_and_ends(machine: Machine) -> None:
+    machine.devices["EGU0"].write(SUBSCRIBE, EN | 3)
+    machine.devices["EGU0"].write(TRIGGER, 1)
+    (found,) = machine.findings
+    assert (found.kind, found.subject) == (Kind.UNMODELLED_TASK, "EGU0 DPPI")
+    assert "events and tasks of EGU0 trigger one another without end" in found.message
 
 
 def test_a_group_is_turned_on_by_an_event(machine: Machine) -> None:

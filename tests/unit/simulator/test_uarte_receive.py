@@ -27,7 +27,7 @@ class Chip:
 
     def __init__(self) -> None:
         self.memory_map = chip_table()
-        self.now = 0
+        self.now = self.nested = 0
         self.devices: dict[str, Uarte] = {}
         self.events = EventQueue(self.devices)
         self.ram = bytearray(0x4000)
