@@ -37,6 +37,9 @@ from harness.targets.renode.unmodelled import findings_in
 from harness.targets.session import Session
 
 _NS = 1_000_000_000
+#: What the agent sends after each run: ns of virtual time; instructions, and those of them that were
+#: skipped; resets; instructions since the last exception began or ended, in a handler.
+_COUNTS = ("time", "executed", "skipped", "resets", "handler")
 _SLICE_MS = 250  # wall milliseconds per call; Ctrl-C and the guard act between calls
 _MARGIN = 0.5  # wall seconds after the guard at which Renode is killed
 _STOPS = {
@@ -99,9 +102,8 @@ class RenodeSession(Session):
 
     def _clear(self) -> None:
         """Forgets what has been seen."""
-        self._time = 0.0
+        self._counts = dict.fromkeys(_COUNTS, 0)
         self._event = -1  # when the last fault, call or return was, in ns
-        self._executed = self._skipped = self._resets = self._in_handler = 0
         self._console: list[ConsoleChunk] = []
         self._faults: list[Fault] = []
         self._calls = CallLog()
@@ -141,7 +143,9 @@ class RenodeSession(Session):
     def counters(self) -> Counters:
         """Instructions and virtual time over all resets, as counted by Renode."""
         wall = time.monotonic() - self._started
-        return Counters("renode", self._executed, None, self._time, wall, self._resets)
+        return Counters(
+            "renode", self._counts["executed"], None, self._time, wall, self._counts["resets"]
+        )
 
     @property
     def faults(self) -> Sequence[Fault]:
@@ -157,7 +161,7 @@ class RenodeSession(Session):
             self._seen = [self._finding(line) for line in self.agent.call("send_findings()")]
             self._divided |= bool(self.agent.call("send_attribution()"))
         notes = [*self._notes, *self._computed_wrongly]
-        if self._skipped:
+        if self._counts["skipped"]:
             notes.append(Finding(Kind.APPROXIMATION, self._not_executed, "renode"))
         if self._divided:
             texts = self._server.warnings_of_worlds
@@ -167,7 +171,7 @@ class RenodeSession(Session):
     @property
     def _not_executed(self) -> str:
         return (
-            f"Renode executed {self._executed - self._skipped:,} of the {self._executed:,}"
+            f"Renode executed {self._counts['executed'] - self._counts['skipped']:,} of the {self._counts['executed']:,}"
             " instructions: turns of loops that poll a register are counted, and their time passes"
         )
 
@@ -196,7 +200,7 @@ class RenodeSession(Session):
     @property
     def handler_seconds(self) -> float:
         """Seconds that a handler has executed without entry to, or return from, another."""
-        return self._in_handler / self._image.chip.cpu_hz
+        return self._counts["handler"] / self._image.chip.cpu_hz
 
     @property
     def core_state(self) -> CoreState:
@@ -237,7 +241,7 @@ class RenodeSession(Session):
         :attr:`Stop.GUARD`; the next call raises :class:`TargetLost`. Output and faults until then
         are kept.
         """
-        target = self._executed + until.instructions if isinstance(until, Executed) else 0
+        target = self._counts["executed"] + until.instructions if isinstance(until, Executed) else 0
         end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
         address = until.address(self._image) if isinstance(until, SymbolReached) else None
         if isinstance(until, ConsoleMatch):
@@ -327,18 +331,15 @@ class RenodeSession(Session):
                 self._calls.restart()
             case "stop":
                 self._reason = value
-            case "time":
-                self._time = int(value) / _NS
-            case "executed":
-                self._executed = int(value)
-            case "skipped":
-                self._skipped = int(value)
             case "unseen":
                 self._pages.add(int(value))
-            case "resets":
-                self._resets = int(value)
-            case "handler":
-                self._in_handler = int(value)
+            case _ if name in self._counts:
+                self._counts[name] = int(value)
+
+    @property
+    def _time(self) -> float:
+        """Seconds of virtual time."""
+        return self._counts["time"] / _NS
 
     def _timed(self, text: str) -> list[int]:
         """The words behind a time stamp (ns), which is that of the event from now on."""
@@ -419,7 +420,7 @@ class RenodeSession(Session):
             return
         self._closed = True
         if self._opened:
-            failed = self.agent.gone or self._faults or self._resets
+            failed = self.agent.gone or self._faults or self._counts["resets"]
             self._server.release(reusable=not (failed or self._not_reusable))
         if self._owns:
             self._server.close()
