@@ -37,8 +37,8 @@ from harness.targets.renode.unmodelled import findings_in
 from harness.targets.session import Session
 
 _NS = 1_000_000_000
-#: What the agent sends after each run: ns of virtual time; instructions, and those of them that were
-#: skipped; resets; instructions since the last exception began or ended, in a handler.
+#: What the agent sends after each run: ns of virtual time; instructions, and those of them that
+#: were skipped; resets; instructions since the last exception began or ended, in a handler.
 _COUNTS = ("time", "executed", "skipped", "resets", "handler")
 _SLICE_MS = 250  # wall milliseconds per call; Ctrl-C and the guard act between calls
 _MARGIN = 0.5  # wall seconds after the guard at which Renode is killed
@@ -170,9 +170,10 @@ class RenodeSession(Session):
 
     @property
     def _not_executed(self) -> str:
+        counted, skipped = (self._counts[name] for name in ("executed", "skipped"))
         return (
-            f"Renode executed {self._counts['executed'] - self._counts['skipped']:,} of the {self._counts['executed']:,}"
-            " instructions: turns of loops that poll a register are counted, and their time passes"
+            f"Renode executed {counted - skipped:,} of the {counted:,} instructions: turns of loops"
+            " that poll a register are counted, and their time passes"
         )
 
     def _finding(self, line: str) -> Finding:
