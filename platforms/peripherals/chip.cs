@@ -522,13 +522,15 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         private bool AnswersElsewhere(Device device, bool secure, long offset)
         {
-            if(!IsDivided && (IsAlone || secure))
+            long window = secure ? MemoryMap.SecureWindow : MemoryMap.NonsecureWindow;
+            long address = window + device.Block.Offset + offset;
+            bool isThere = device.Block.Bases.Contains(window);
+            if(isThere && !IsDivided && (IsAlone || secure))
             {
                 return false;
             }
-            long address = device.Block.Addresses[device.Block.Addresses.Length > 1 && !secure ? 1 : 0] + offset;
-            bool refused = spu.Refuses(device.Block, address);
-            if(refused && !IsNonSecure)
+            bool refused = !isThere || spu.Refuses(device.Block, address);
+            if(refused && !(isThere && IsNonSecure))
             {
                 Report("forbidden_access", $"0x{address:x8}", Texts.OtherAlias(MemoryMap, device.Block, address));
             }
