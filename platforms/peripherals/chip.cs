@@ -503,8 +503,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 polls = 0;
                 Arm(executes: false);
-                long limit = (long)((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
-                Skipped += Skip(limit * MemoryMap.CpuHz / NanosecondsPerSecond);
+                ulong limit = ((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
+                Skipped += Skip((long)Math.Min(limit, LongestSkip) * MemoryMap.CpuHz / NanosecondsPerSecond);
             }
         }
 
@@ -610,6 +610,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private readonly HashSet<string> noted = new HashSet<string>();
 
         private const int NanosecondsPerSecond = 1000000000;
+        private const ulong LongestSkip = 1000000;  // ns: no event may be due at all, and input may come
         private const int MostFindings = 1000;
         private const int PollsBeforeSkip = 3;
 

@@ -15,7 +15,8 @@ class RenodeDifference:
 
     what: str
     source: str
-    images: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    hostile: tuple[str, ...] = ()
     done: str = "a note in each result"
     warn: str = ""
     passes: str = ""
@@ -23,7 +24,7 @@ class RenodeDifference:
 
 
 DIFFERENCES = tuple(
-    RenodeDifference(**{**row, "images": tuple(row["images"])})
+    RenodeDifference(**{key: tuple(it) if isinstance(it, list) else it for key, it in row.items()})
     for row in files.read_toml(Path(__file__).with_suffix(".toml"))["difference"]
 )
 

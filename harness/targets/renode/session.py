@@ -32,6 +32,7 @@ from harness.targets.registry import Ability
 from harness.targets.renode import scan
 from harness.targets.renode.client import AgentClient, RenodeMemory, RenodePins
 from harness.targets.renode.faults import SeenFault, SeenState, record_of
+from harness.targets.renode.resting import Rest
 from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.unmodelled import findings_in
 from harness.targets.session import Session
@@ -107,6 +108,7 @@ class RenodeSession(Session):
         self._calls = CallLog()
         self._warnings = self._reason = ""
         self._seen: list[Finding] = []
+        self._rest: Rest | None = None  # of the core, once the run has ended as idle
         self._state: SeenState | None = None  # belongs to the next reported fault
         self._divided = False  # something is non-secure
 
@@ -160,7 +162,20 @@ class RenodeSession(Session):
         if self._divided:
             texts = self._server.warnings_of_worlds
             notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
-        return (*notes, *self._seen, *findings_in(self._warnings, self._image))
+        seen = (*self._seen, *findings_in(self._warnings, self._image))
+        return (*notes, *seen, *self._masked_interrupts())
+
+    def _masked_interrupts(self) -> list[Finding]:
+        """The interrupt that a core at rest masks."""
+        if self._rest is None or not (masked := self._rest.ignored(self._image.chip)):
+            return []
+        text = f"{masked} (by {self._rest.place})"
+        return [Finding(Kind.INTERRUPT_MASKED, text, "", time=self._rest.time)]
+
+    @property
+    def wait_cause(self) -> str:
+        """The interrupt that a core at rest masks, in one line; "" without one."""
+        return self._rest.cause(self._image.chip) if self._rest is not None else ""
 
     def _finding(self, line: str) -> Finding:
         """What a model saw: its time in ticks, pc, kind, and subject and message in hex."""
@@ -296,6 +311,10 @@ class RenodeSession(Session):
                     raise
                 return Stop.GUARD
             preparation = ()
+            if self._reason == "idle":
+                lines = self.agent.call("send_masks()")
+                place = self._image.locate(self.registers["pc"])
+                self._rest = Rest.from_lines(lines, place=str(place), time=self._time)
             if self._reason in _STOPS:
                 return _STOPS[self._reason]
         self._not_reusable = True

@@ -340,6 +340,12 @@ class Agent(object):
     def send_registers(self):
         send(" ".join("%x" % value for value in self.core.registers()))
 
+    def send_masks(self):
+        """Sends what masks exceptions, and then those that wait, or may come."""
+        send(self.rest.masks())
+        for line in self.core.as_secure(lambda: list(self.rest.waiting())):
+            send(line)
+
     def send_attribution(self):
         for bits in self.core.attribution() if self.core.is_divided() else ():
             send(bits)
