@@ -16,7 +16,7 @@ from harness.targets.opening import Targets
 
 IMAGES = hostile_images()
 #: Seconds of virtual time at most: an image has said all by then.
-SECONDS = 2.0
+SECONDS = 1.0
 #: Options of a case that Renode has, too.
 SHARED = ("power_on",)
 each = pytest.mark.parametrize("image", IMAGES, ids=lambda one: f"{one.chapter}-{one.name}")

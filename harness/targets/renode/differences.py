@@ -23,8 +23,9 @@ class RenodeDifference:
     worlds: bool = False
 
 
+_LISTS = ("images", "hostile")
 DIFFERENCES = tuple(
-    RenodeDifference(**{key: tuple(it) if isinstance(it, list) else it for key, it in row.items()})
+    RenodeDifference(**{**row, **{key: tuple(row.get(key, ())) for key in _LISTS}})
     for row in files.read_toml(Path(__file__).with_suffix(".toml"))["difference"]
 )
 

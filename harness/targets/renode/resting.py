@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.base.exceptions import peripheral_of
@@ -28,26 +27,22 @@ class Waiting:
 class Rest:
     """A core at rest: its masks, and the exceptions that wait or may come.
 
-    ``place`` is its function and line, ``time`` in seconds of virtual time.
+    ``time`` is in seconds of virtual time.
     """
 
+    pc: int
     masks: Masks
     waiting: tuple[Waiting, ...]
-    place: str
     time: float
 
     @classmethod
-    def from_lines(cls, lines: Sequence[str], *, place: str, time: float) -> Rest:
-        """Read the answer of the agent's ``send_masks()``."""
-        *masks, running, waits = lines[0].split()
-        faultmask, primask, basepri = map(int, masks)
-        named = "" if waits == "-" else waits
-        return cls(
-            Masks(bool(faultmask), bool(primask), basepri, int(running), named),
-            tuple(_waiting(*map(int, line.split())) for line in lines[1:]),
-            place,
-            time,
+    def from_text(cls, text: str, time: float) -> Rest:
+        """Decode a ``rest`` line of the agent (agent/rest.py, Rest.told)."""
+        pc, faultmask, primask, basepri, running, waits, *exceptions = text.split(" ")
+        masks = Masks(
+            faultmask == "1", primask == "1", int(basepri, 16), int(running, 16), waits.strip("-")
         )
+        return cls(int(pc, 16) & ~1, masks, tuple(map(_waiting, exceptions)), time)
 
     def ignored(self, chip: ChipTable) -> str:
         """Why an interrupt that is or will be pending does not end the rest; "" without one."""
@@ -82,7 +77,8 @@ class Rest:
         return any(one.enabled and _model(one, chip) in _LISTENING for one in self.waiting)
 
 
-def _waiting(number: int, priority: int, *states: int) -> Waiting:
+def _waiting(text: str) -> Waiting:
+    number, priority, *states = (int(word, 16) for word in text.split(":"))
     return Waiting(number, priority, *map(bool, states))
 
 

@@ -169,13 +169,15 @@ class RenodeSession(Session):
         """The interrupt that a core at rest masks."""
         if self._rest is None or not (masked := self._rest.ignored(self._image.chip)):
             return []
-        text = f"{masked} (by {self._rest.place})"
+        text = f"{masked} (by {self._image.locate(self._rest.pc)})"
         return [Finding(Kind.INTERRUPT_MASKED, text, "", time=self._rest.time)]
 
     @property
     def wait_cause(self) -> str:
         """The interrupt that a core at rest masks, in one line; "" without one."""
-        return self._rest.cause(self._image.chip) if self._rest is not None else ""
+        if self._rest is None or self._reason != "idle":
+            return ""
+        return self._rest.cause(self._image.chip)
 
     def _finding(self, line: str) -> Finding:
         """What a model saw: its time in ticks, pc, kind, and subject and message in hex."""
@@ -311,10 +313,6 @@ class RenodeSession(Session):
                     raise
                 return Stop.GUARD
             preparation = ()
-            if self._reason == "idle":
-                lines = self.agent.call("send_masks()")
-                place = self._image.locate(self.registers["pc"])
-                self._rest = Rest.from_lines(lines, place=str(place), time=self._time)
             if self._reason in _STOPS:
                 return _STOPS[self._reason]
         self._not_reusable = True
@@ -350,6 +348,8 @@ class RenodeSession(Session):
                 self._resets = int(value)
             case "handler":
                 self._in_handler = int(value)
+            case "rest":
+                self._rest = Rest.from_text(value, self._time)
 
     def _timed(self, text: str) -> list[int]:
         """The words behind a time stamp (ns), which is that of the event from now on."""

@@ -215,6 +215,8 @@ class Agent(object):
         send("executed %d" % self.executed())
         send("resets %d" % self.resets)
         send("handler %d" % self.exceptions.handler_time())
+        if reason == "idle":
+            send("rest " + self.rest.told())
         send("stop " + reason)
 
     def resume(self):
@@ -339,12 +341,6 @@ class Agent(object):
 
     def send_registers(self):
         send(" ".join("%x" % value for value in self.core.registers()))
-
-    def send_masks(self):
-        """Sends what masks exceptions, and then those that wait, or may come."""
-        send(self.rest.masks())
-        for line in self.core.as_secure(lambda: list(self.rest.waiting())):
-            send(line)
 
     def send_attribution(self):
         for bits in self.core.attribution() if self.core.is_divided() else ():

@@ -53,10 +53,15 @@ class Rest(object):
         alias = NON_SECURE if timer.LocalName.endswith("_NS") and self.core.worlds else 0
         return bool(self.core.as_secure(lambda: self.core.word(SYST_CSR + alias)) & TICKINT)
 
-    def masks(self):
-        """FAULTMASK, PRIMASK, BASEPRI, IPSR, and the instruction in which the core rests."""
-        values = self.core.registers((FAULTMASK, PRIMASK, BASEPRI, XPSR))
-        return "%d %d %d %d %s" % (tuple(values[:3]) + (values[3] & IPSR, self.waits()))
+    def told(self):
+        """The core's pc, what masks exceptions, where it rests, and which exceptions wait.
+
+        FAULTMASK, PRIMASK, BASEPRI and IPSR; WFI, WFE or -; a word for each exception.
+        """
+        values = self.core.registers((PC, FAULTMASK, PRIMASK, BASEPRI, XPSR))
+        values[-1] &= IPSR
+        words = ["%x" % value for value in values] + [self.waits()]
+        return " ".join(words + self.core.as_secure(lambda: list(self.waiting())))
 
     def waiting(self):
         """Number and priority of each exception that is pending, to come or enabled, and which."""
@@ -69,7 +74,7 @@ class Rest(object):
         enabled = self.interrupts(NVIC_ISER) | {PENDSV, SYSTICK}
         for number in sorted(pending | coming | enabled):
             states = tuple(number in those for those in (pending, coming, enabled))
-            yield "%d %d %d %d %d" % ((number, self.priority(number)) + states)
+            yield "%x:%x:%d:%d:%d" % ((number, self.priority(number)) + states)
 
     def interrupts(self, first):
         """The exceptions that have their bits set in the words of the NVIC from ``first`` on."""
