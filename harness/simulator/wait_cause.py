@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.base.exceptions import FIRST_IRQ, IPSR, SYSTICK, exception_name
+from harness.base.masked import Masks, not_enabled
 from harness.base.platforms import ChipTable
 from harness.elf import Image
 from harness.simulator.event_queue import EventListener
@@ -26,6 +27,8 @@ from harness.simulator.wakeup import Effect, WakeUp
 if TYPE_CHECKING:
     from harness.simulator._native import Core, Nvic
 
+#: The instructions in which Core.sleeping is 1 and 2.
+_WAITS = ("", "WFI", "WFE")
 _ISER = 0x100  # offset of NVIC_ISER0 in the system control space
 #: Returns of a handler whose line is still high. One that clears an event of several at each entry,
 #: or reads a FIFO byte by byte, needs fewer.
@@ -126,34 +129,32 @@ class WaitCause:
         return self._masked() or self._masked_later() or self._disabled()
 
     def _masked(self) -> str:
-        """What masks the exception that is pending first; "" if nothing does, or none is.
-
-        Armv8-M ARM, "Wait For Interrupt", "ExecutionPriority".
-        """
+        """What masks the exception that is pending first; "" if nothing does, or none is."""
         number = self._nvic.best()
         if not number or self._core.effect_of(number) & Effect.PREEMPTS:  # it is taken next
             return ""
-        what = f"{exception_name(number & NUMBER, self._chip)} is pending"
-        if self._core.read(Reg.FAULTMASK) & 1:
-            return f"{what}, and FAULTMASK is set, which no interrupt preempts"
-        if not self._core.sleeping and self._core.read(Reg.PRIMASK) & 1:
-            return f"{what}, and PRIMASK is set: it ends each WFI, and its handler never runs"
-        basepri = self._core.read(Reg.BASEPRI)
-        if basepri and self._nvic.group_priority(number) >= basepri:
-            return f"{what}, and BASEPRI 0x{basepri:02x} masks its priority"
-        running = exception_name(self._core.read(Reg.XPSR) & IPSR, self._chip)
-        return f"{what}, and its priority is not above that of {running}, whose handler runs"
+        priority = self._nvic.group_priority(number)
+        return self._masks().of_pending(number & NUMBER, self._chip, priority=priority)
+
+    def _masks(self) -> Masks:
+        read = self._core.read
+        return Masks(
+            bool(read(Reg.FAULTMASK) & 1),
+            bool(read(Reg.PRIMASK) & 1),
+            read(Reg.BASEPRI),
+            read(Reg.XPSR) & IPSR,
+            _WAITS[self._core.sleeping],
+        )
 
     def _masked_later(self) -> str:
         """An interrupt that will be pending, and whose priority BASEPRI masks: it wakes no WFI."""
-        basepri = self._core.read(Reg.BASEPRI)
+        masks = self._masks()
         for device in self._wakeup.active():
             number = device.exception
-            if not basepri or number is None or not self._enabled(number):
-                continue
-            if self._nvic.group_priority(number) >= basepri:
-                name = exception_name(number, self._chip)
-                return f"{name} will be pending, and BASEPRI 0x{basepri:02x} masks its priority"
+            if number is not None and self._enabled(number):
+                priority = self._nvic.group_priority(number)
+                if cause := masks.of_coming(number, self._chip, priority=priority):
+                    return cause
         return ""
 
     def _disabled(self) -> str:
@@ -168,8 +169,7 @@ class WaitCause:
             if not pending and number not in coming:
                 continue
             if number not in polled and not self._enabled(number):
-                how = "is pending, and" if pending else "will be pending, and is"
-                return f"{exception_name(number, self._chip)} {how} not enabled in the NVIC"
+                return not_enabled(number, self._chip, pending=pending)
         return ""
 
     def _enabled(self, number: int) -> bool:

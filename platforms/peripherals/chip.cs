@@ -529,8 +529,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
             polled = new Poll { Device = device, Offset = offset, Pc = pc, Value = value, Turn = turn,
                 Executed = executed };
             Arm(executes: !steady);
-            long limit = (long)((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks;
-            long skipped = steady ? Skip(limit * MemoryMap.CpuHz / NanosecondsPerSecond, turn) : 0;
+            ulong limit = Math.Min(((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks, LongestSkip);
+            long skipped = steady ? Skip((long)limit * MemoryMap.CpuHz / NanosecondsPerSecond, turn) : 0;
             Skipped += skipped;
             PollSeen?.Invoke(skipped);
         }
@@ -553,13 +553,15 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         private bool AnswersElsewhere(Device device, bool secure, long offset)
         {
-            if(!IsDivided && (IsAlone || secure))
+            long window = secure ? MemoryMap.SecureWindow : MemoryMap.NonsecureWindow;
+            long address = window + device.Block.Offset + offset;
+            bool isThere = device.Block.Bases.Contains(window);
+            if(isThere && !IsDivided && (IsAlone || secure))
             {
                 return false;
             }
-            long address = device.Block.Addresses[device.Block.Addresses.Length > 1 && !secure ? 1 : 0] + offset;
-            bool refused = spu.Refuses(device.Block, address);
-            if(refused && !IsNonSecure)
+            bool refused = !isThere || spu.Refuses(device.Block, address);
+            if(refused && !(isThere && IsNonSecure))
             {
                 Report("forbidden_access", $"0x{address:x8}", Texts.OtherAlias(MemoryMap, device.Block, address));
             }
@@ -645,6 +647,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private readonly HashSet<string> noted = new HashSet<string>();
 
         private const int NanosecondsPerSecond = 1000000000;
+        private const ulong LongestSkip = 1000000;  // ns: no event may be due at all, and input may come
         private const int MostFindings = 1000;
         private const int LongestTurn = 256;  // instructions of a polling loop
 

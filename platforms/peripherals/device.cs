@@ -145,7 +145,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         }
 
         // Whether a read gives what is stored, which only an event of the chip changes.
-        public bool IsStored(long offset)
+        public virtual bool IsStored(long offset)
         {
             return resets.ContainsKey(offset) && !readers.ContainsKey(offset);
         }

@@ -94,6 +94,17 @@ namespace Antmicro.Renode.Peripherals.Nordic
         }
     }
 
+    public partial class Rtc
+    {
+        // A counter whose clock nobody started stands.
+        public override bool IsStored(long offset)
+        {
+            return base.IsStored(offset) || offset == CounterValue && !Running;
+        }
+
+        private const long CounterValue = 0x504;
+    }
+
     // Pins drive what is connected to them in a platform description, and are driven by it.
     public partial class Gpio : INumberedGPIOOutput, IGPIOReceiver,
         IRegisterablePeripheral<IGPIOReceiver, NumberRegistrationPoint<int>>,

@@ -43,6 +43,7 @@ class HostileImage:
     flags: tuple[str, ...] = ()  # further compiler flags
     options: Mapping[str, object] = field(default_factory=dict)  # of the simulator
     case: Mapping[str, Any] = field(default_factory=dict)  # further fields of harness.Case
+    renode: str = ""  # where Renode differs: "pass", or a part of the reason there
     keep_off: str = ""  # reason why no board should run it; "": boards may
 
     def build(self, toolchain: Toolchain, folder: Path, *, hostile: bool) -> Path:

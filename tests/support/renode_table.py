@@ -1,5 +1,5 @@
 """The tables *Differences from the chip* of docs/renode.md: ``differences.toml``, and the outcomes
-of the images that show them (tests/firmware/renode/images.toml).
+of the images that show them (tests/firmware/renode/images.toml, tests/hostile).
 
 ``python tests/support/renode_table.py`` writes them; a test compares.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hostile_images import HostileImage, hostile_images
 from renode_images import RenodeImage, images
 
 from harness.targets.renode.differences import DIFFERENCES, RenodeDifference
@@ -17,7 +18,7 @@ BEGIN, END = "<!-- renode table: begin -->\n", "<!-- renode table: end -->\n"
 
 
 def table() -> str:
-    """The rows of both tables as Markdown."""
+    """The rows of the tables as Markdown."""
     differences = [
         "| what Renode does | what the harness does | what the chip does: source | images |",
         "|---|---|---|---|",
@@ -28,7 +29,12 @@ def table() -> str:
         "|---|---|---|---|",
         *map(_outcome, images()),
     ]
-    return "\n".join([*differences, "", *outcomes, ""])
+    hostile = [
+        "| hostile image | rule | verdict on the simulator | on Renode |",
+        "|---|---|---|---|",
+        *(_hostile(one) for one in hostile_images() if one.renode),
+    ]
+    return "\n".join([*differences, "", *outcomes, "", *hostile, ""])
 
 
 def with_table(page: str) -> str:
@@ -39,12 +45,18 @@ def with_table(page: str) -> str:
 
 
 def _difference(one: RenodeDifference) -> str:
-    return f"| {one.what} | {one.done} | {one.source} | {', '.join(one.images)} |"
+    images = dict.fromkeys((*one.images, *one.hostile))
+    return f"| {one.what} | {one.done} | {one.source} | {', '.join(images)} |"
 
 
 def _outcome(one: RenodeImage) -> str:
     renode = _code(one.renode) if one.differs else ""
     return f"| {one.name} | {one.shows} | {_code(one.simulator)} | {renode} |"
+
+
+def _hostile(one: HostileImage) -> str:
+    says = "" if one.renode == "pass" else f"{one.verdict}, "
+    return f"| {one.name} | {one.rule} | {one.verdict} | {says}`{one.renode}` |"
 
 
 def _code(outcome: str) -> str:

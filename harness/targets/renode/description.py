@@ -118,11 +118,10 @@ def _memory(chip: ChipTable, area: Area) -> str:
 
 
 def _block(chip: ChipTable, block: Peripheral) -> str:
-    places = [_place(chip, block, address) for address in block.addresses]
-    listed = ";\n        ".join(places)
-    where = listed if len(places) == 1 else f"{{\n        {listed}\n    }}"
+    model = MODELS[block.model].__name__
+    places = ";\n        ".join(_place(chip, block, window) for window in chip.windows)
     lines = [
-        f"{block.name.lower()}: Nordic.{MODELS[block.model].__name__} @ {where}",
+        f"{block.name.lower()}: Nordic.{model} @ {{\n        {places}\n    }}",
         "chip: chip",
         f'block: "{block.name}"',
     ]
@@ -131,9 +130,13 @@ def _block(chip: ChipTable, block: Peripheral) -> str:
     return "\n    ".join(lines) + "\n"
 
 
-def _place(chip: ChipTable, block: Peripheral, address: int) -> str:
-    """A registration; the model must know through which of two windows it is reached."""
-    if len(block.addresses) == 1 or address >= chip.secure_window:
+def _place(chip: ChipTable, block: Peripheral, window: int) -> str:
+    """A registration; the model must know through which window it is reached.
+
+    A block is registered in both, also if it answers in one only: its model reports the access.
+    """
+    address = window + block.offset
+    if window == chip.secure_window:
         return f"sysbus {_hex(address)}"
     return (
         f"sysbus new Bus.BusMultiRegistration {{ address: {_hex(address)};"

@@ -15,15 +15,17 @@ class RenodeDifference:
 
     what: str
     source: str
-    images: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    hostile: tuple[str, ...] = ()
     done: str = "a note in each result"
     warn: str = ""
     passes: str = ""
     worlds: bool = False
 
 
+_LISTS = ("images", "hostile")
 DIFFERENCES = tuple(
-    RenodeDifference(**{**row, "images": tuple(row["images"])})
+    RenodeDifference(**{**row, **{key: tuple(row.get(key, ())) for key in _LISTS}})
     for row in files.read_toml(Path(__file__).with_suffix(".toml"))["difference"]
 )
 

@@ -32,6 +32,7 @@ from harness.targets.registry import Ability
 from harness.targets.renode import scan
 from harness.targets.renode.client import AgentClient, RenodeMemory, RenodePins
 from harness.targets.renode.faults import SeenFault, SeenState, record_of
+from harness.targets.renode.resting import Rest
 from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.unmodelled import findings_in
 from harness.targets.session import Session
@@ -109,6 +110,7 @@ class RenodeSession(Session):
         self._calls = CallLog()
         self._warnings = self._reason = ""
         self._seen: list[Finding] = []
+        self._rest: Rest | None = None  # of the core, once the run has ended as idle
         self._state: SeenState | None = None  # belongs to the next reported fault
         self._divided = False  # something is non-secure
 
@@ -166,7 +168,22 @@ class RenodeSession(Session):
         if self._divided:
             texts = self._server.warnings_of_worlds
             notes += [Finding(Kind.APPROXIMATION, text, "renode") for text in texts]
-        return (*notes, *self._seen, *findings_in(self._warnings, self._image))
+        seen = (*self._seen, *findings_in(self._warnings, self._image))
+        return (*notes, *seen, *self._masked_interrupts())
+
+    def _masked_interrupts(self) -> list[Finding]:
+        """The interrupt that a core at rest masks."""
+        if self._rest is None or not (masked := self._rest.ignored(self._image.chip)):
+            return []
+        text = f"{masked} (by {self._image.locate(self._rest.pc)})"
+        return [Finding(Kind.INTERRUPT_MASKED, text, "", time=self._rest.time)]
+
+    @property
+    def wait_cause(self) -> str:
+        """The interrupt that a core at rest masks, in one line; "" without one."""
+        if self._rest is None or self._reason != "idle":
+            return ""
+        return self._rest.cause(self._image.chip)
 
     @property
     def _not_executed(self) -> str:
@@ -332,6 +349,8 @@ class RenodeSession(Session):
                 self._calls.restart()
             case "stop":
                 self._reason = value
+            case "rest":
+                self._rest = Rest.from_text(value, self._time)
             case "unseen":
                 self._pages.add(int(value))
             case _ if name in self._counts:

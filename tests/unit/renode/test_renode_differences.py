@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import renode_table
+from hostile_images import hostile_images
 from renode_images import TABLE, images
 
 from harness.targets.renode.differences import (
@@ -14,6 +15,7 @@ from harness.targets.renode.differences import (
 )
 
 IMAGES = {one.name: one for one in images()}
+HOSTILE = {one.name: one for one in hostile_images()}
 DIFFERENT = [one for one in IMAGES.values() if one.differs]
 each = pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda one: one.what)
 
@@ -30,8 +32,9 @@ def showing(image):
 @each
 def test_difference_names_its_source_and_images_that_are_there(difference):
     assert difference.source
-    assert difference.images
+    assert difference.images or difference.hostile
     assert set(difference.images) <= set(IMAGES)
+    assert set(difference.hostile) <= set(HOSTILE)
 
 
 @each
@@ -48,6 +51,11 @@ def test_difference_that_is_noted_shows_in_an_outcome(difference):
 @pytest.mark.parametrize("image", DIFFERENT, ids=name)
 def test_outcome_that_is_not_the_simulators_is_a_difference(image):
     assert showing(image)
+
+
+def test_hostile_image_that_ends_otherwise_is_a_difference():
+    named = [name for one in DIFFERENCES for name in one.hostile]
+    assert sorted(named) == sorted(one.name for one in HOSTILE.values() if one.renode)
 
 
 @pytest.mark.parametrize("image", [one for one in DIFFERENT if one.renode.endswith("ok")], ids=name)

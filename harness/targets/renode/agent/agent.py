@@ -229,6 +229,8 @@ class Agent(object):
         send("skipped %d" % int(self.chip.Skipped))
         send("resets %d" % self.resets)
         send("handler %d" % self.exceptions.handler_time())
+        if reason == "idle":
+            send("rest " + self.rest.told())
         send("stop " + reason)
 
     def resume(self):
