@@ -46,6 +46,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public void PowerOn()
         {
             Connect();
+            powerOns++;
             halted = null;
             origin = Clock;
             Skipped = 0;
@@ -91,45 +92,37 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public long Access(Device device, bool isWrite, bool secure, long offset, int size, long value)
         {
             bool fromCore = Synchronize();
-            if(fromCore && AnswersElsewhere(device, secure, offset))
+            observed = !fromCore;
+            try
             {
-                throw new BusAccessException(BusAccessError.CommandError);
-            }
-            if(fromCore && size < 4)
-            {
-                string register = $"{device.Name}.{device.RegisterName(offset)}";
-                Report("forbidden_access", register, Texts.PartOfRegister(register, isWrite, size));
-            }
-            NonSecureView view = null;
-            bool divided = fromCore && IsNonSecure && views.TryGetValue(device.Name, out view);
-            long word = offset & ~3L, shift = 8 * (offset & 3);
-            if(!isWrite)
-            {
-                long read = divided ? view.Read(word) : device.Read(word);
                 if(fromCore)
                 {
-                    Polled(device, word, read);
+                    Admit(device, isWrite, secure, offset, size);
                 }
-                else
+                NonSecureView view = null;
+                bool divided = fromCore && IsNonSecure && views.TryGetValue(device.Name, out view);
+                long word = offset & ~3L;
+                int shift = 8 * (int)(offset & 3);
+                if(!isWrite)
                 {
-                    Arm();
+                    long read = divided ? view.Read(word) : device.Read(word);
+                    Arm(executes: !(fromCore && IsPolling(device, word, read)));
+                    SkipPolls();
+                    return read >> shift;
                 }
-                return read >> (int)shift;
+                polled = new Poll();
+                long part = ((1L << 8 * size) - 1 & value) << shift;
+                Action<long, long> write = divided ? (Action<long, long>)view.Write : device.Write;
+                write(word, part);
+                nvmc.Mend();
+                CatchUp();
+                Arm();
+                return 0;
             }
-            polled = new Poll();
-            long part = (1L << 8 * size) - 1 & value;
-            if(divided)
+            finally
             {
-                view.Write(word, part << (int)shift);
+                observed = false;
             }
-            else
-            {
-                device.Write(word, part << (int)shift);
-            }
-            nvmc.Mend();
-            CatchUp();
-            Arm();
-            return 0;
         }
 
         // -- time --------------------------------------------------------------------------------
@@ -206,10 +199,17 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Tasks that are being executed: each because of an event of the one before.
         public int Nested { get; set; }
 
-        // Calls a function when no instruction is executed.
+        // Calls a function when no instruction is executed, unless the power went off before.
         public void Later(Action act)
         {
-            Machine.LocalTimeSource.ExecuteInNearestSyncedState(_ => act());
+            int asked = powerOns;
+            Machine.LocalTimeSource.ExecuteInNearestSyncedState(_ =>
+            {
+                if(asked == powerOns)
+                {
+                    act();
+                }
+            });
         }
 
         // Nothing to do: the alarm is set at the end of each access.
@@ -320,7 +320,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         public void Report(string kind, string subject, string message, long? pc = null)
         {
-            if(noted.Count < MostFindings && noted.Add($"{kind} {subject}"))
+            if(!observed && noted.Count < MostFindings && noted.Add($"{kind} {subject}"))
             {
                 long place = pc ?? Pc;
                 Findings.Add(new Finding { Kind = kind, Subject = subject, Message = message, Pc = place, Time = Now });
@@ -380,7 +380,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             reason = cause;
             cpu.IsHalted = false;
-            Machine.RequestReset();
+            Later(Machine.Reset);
             cpu.RequestReturn();
         }
 
@@ -518,19 +518,42 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
         }
 
-        // Skips time for a core that reads a stored register in a loop: nothing changes it before the
-        // next event. Whole turns of the loop are skipped.
-        private void Polled(Device device, long offset, long value)
+        // Refuses an access of the core where the device does not answer, and reports one to a part of
+        // a register.
+        private void Admit(Device device, bool isWrite, bool secure, long offset, int size)
+        {
+            if(AnswersElsewhere(device, secure, offset))
+            {
+                throw new BusAccessException(BusAccessError.CommandError);
+            }
+            if(size < 4)
+            {
+                string register = $"{device.Name}.{device.RegisterName(offset)}";
+                Report("forbidden_access", register, Texts.PartOfRegister(register, isWrite, size));
+            }
+        }
+
+        // Whether the core reads a stored register in a loop: nothing changes it before the next event.
+        private bool IsPolling(Device device, long offset, long value)
         {
             long pc = Pc, executed = (long)cpu.ExecutedInstructions, turn = executed - polled.Executed;
             bool again = device == polled.Device && offset == polled.Offset && pc == polled.Pc
                 && value == polled.Value && device.IsStored(offset);
             bool steady = again && turn == polled.Turn && turn <= LongestTurn;
             polled = new Poll { Device = device, Offset = offset, Pc = pc, Value = value, Turn = turn,
-                Executed = executed };
-            Arm(executes: !steady);
-            ulong limit = Math.Min(((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks, LongestSkip);
-            long skipped = steady ? Skip((long)limit * MemoryMap.CpuHz / NanosecondsPerSecond, turn) : 0;
+                Executed = executed, IsSteady = steady };
+            return steady;
+        }
+
+        // Skips the time to the next event for a core that polls, by whole turns of its loop.
+        private void SkipPolls()
+        {
+            long skipped = 0;
+            if(polled.IsSteady)
+            {
+                ulong limit = Math.Min(((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks, LongestSkip);
+                skipped = Skip((long)limit * MemoryMap.CpuHz / NanosecondsPerSecond, polled.Turn);
+            }
             Skipped += skipped;
             PollSeen?.Invoke(skipped);
         }
@@ -631,7 +654,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private Nvmc nvmc;
         private bool connected;
 
+        private int powerOns;
         private long origin;  // the tick of power-on
+        private bool observed;  // by a debugger, whose accesses are no findings
         private HaltedAt? halted;  // from outside
         private long? processing;  // the tick of the event that is handled
         private long armedFor = Never;
@@ -661,6 +686,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             public Device Device;
             public long Offset, Pc, Value, Executed, Turn;
+            public bool IsSteady;
         }
 
         private class Pending

@@ -81,7 +81,7 @@ def test_a_run_ends_at_the_line_that_matches(opened):
 def test_a_flood_is_passed_on_whole_and_its_end_is_found(opened):
     line = "x" * 94
     session = opened("flood", f'LINE "{line}\\n"')
-    assert session.run(ConsoleMatch(rb"xyz|late"), session.deadline(10)) is Stop.CONDITION
+    assert session.run(ConsoleMatch(rb"xyz|late"), session.deadline(30)) is Stop.CONDITION
     assert session.read() == b"early\n" + f"{line}\n".encode() * 2000 + b"late\n"
 
 

@@ -33,7 +33,8 @@ SCS, DWT = 0xE000E000, 0xE0001000
 SCS_REGISTERS = ((0x10, 16), (0x100, 12), (0x200, 12), (0x400, 64), (0xD00, 64), (0xD88, 4))
 DISTURBED = (0x100, 0x104, 0x140, 0x200, 0x304, 0x344, *range(0x500, 0x520, 4), 0x700, 0x718)
 MOST_MEMORY = 450_000_000  # bytes of a process of Renode
-BUTTONS = 0x3C0  # P0.06 to P0.09, high where nobody presses
+BUTTONS = 0x3C0  # P0.06 to P0.09, high with a pull-up where nobody presses
+PULL_UP = 3 << 2  # PIN_CNF, with the input buffer connected
 MPU_RNR, MPU_RBAR = SCS + 0xD98, SCS + 0xD9C
 
 
@@ -113,22 +114,25 @@ def test_a_machine_that_was_used_is_as_a_new_one(server, image):
         session.run(END, session.deadline(10))
         assert session.read() == printed
         assert session.counters.instructions == counters.instructions
-        assert session.counters.virtual_seconds == counters.virtual_seconds
+        # The end is seen at the end of a slice, and DWT's counter may reach its limit in one.
+        assert session.counters.virtual_seconds == pytest.approx(counters.virtual_seconds, abs=1e-3)
 
 
 def test_unmodelled_accesses_name_the_function_and_a_debuggers_are_none(server, build):  # noqa: F811
     with open_target("renode", build("publish"), server=server) as session:
-        session.memory.read(0x5003A000, 4)  # a tag: VMC has no model
+        session.memory.read(0x500141F4, 4)
         session.run(ConsoleMatch(rb"end\n"), session.deadline(10))
         found = [one for one in session.findings if one.kind is Kind.UNMODELLED_ACCESS]
-    assert [one.subject for one in found] == ["RTC0+0x184"]
-    assert " from Publish at " in found[0].message
+    assert [one.subject for one in found] == ["RTC0+0x1f0"]
+    assert "RTC0+0x1f0 has no model and was written (by Publish at " in found[0].message
 
 
 def test_buttons_stay_released_over_a_reset(server, image):
     with open_target("renode", image, server=server) as session:
         session.run(END, session.deadline(10))
         session.reset()
+        for pin in range(6, 10):
+            word(session, 0x50842700 + 4 * pin, PULL_UP)
         assert session.memory.word(0x50842510) & BUTTONS == BUTTONS
 
 
