@@ -34,12 +34,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
             machine.MachineReset += OnMachineReset;
         }
 
+        // The first of a machine's reset, whose last is OnMachineReset().
         public void Reset()
         {
-            queue.Clear();
-            Off = false;
-            IsDivided = false;
-            attribution.Forget();
+            IsInReset = true;
+            Forget();
         }
 
         // As after power-on, at time 0.
@@ -50,7 +49,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Skipped = 0;
             noted.Clear();
             Findings.Clear();
-            Reset();
+            Forget();
             reason = null;
             foreach(var device in devices.Values)
             {
@@ -71,6 +70,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Seen by models, in order; each kind and subject once.
         public List<Finding> Findings { get; private set; }
 
+        // Whether the machine's peripherals are being reset, one after the other.
+        public bool IsInReset { get; private set; }
+
         // System OFF: nothing runs until a pin resets the chip.
         public bool Off { get; private set; }
 
@@ -89,7 +91,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             bool fromCore = Synchronize();
             if(fromCore && AnswersElsewhere(device, secure, offset))
             {
-                throw new BusAccessException(BusAccessError.CommandError);
+                throw Refusal($"{device.Name}+0x{offset:x}");
             }
             if(fromCore && size < 4)
             {
@@ -290,8 +292,15 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 long place = pc ?? Pc;
                 Findings.Add(new Finding { Kind = kind, Subject = subject, Message = message, Pc = place, Time = Now });
-                cpu.Log(LogLevel.Info, "{0} (at 0x{1:X})", message, place);
+                Warn(message, place);
             }
+        }
+
+        // What ends an access of the core with a BusFault.
+        public BusAccessException Refusal(string what)
+        {
+            Warn($"the bus refuses an access to {what}", Pc);
+            return new BusAccessException(BusAccessError.CommandError);
         }
 
         // The address of the current instruction.
@@ -387,10 +396,25 @@ namespace Antmicro.Renode.Peripherals.Nordic
             views["NVMC"] = new NonSecureView(devices["NVMC"], SplitRegisters.Nvmc, () => 0);
         }
 
+        private void Warn(string message, long place)
+        {
+            string symbol = Machine.SystemBus.FindSymbolAt((ulong)place, cpu);
+            this.Log(LogLevel.Warning, "{0} (at 0x{1:X}{2})", message, place, symbol == null ? "" : $", {symbol}");
+        }
+
+        private void Forget()
+        {
+            queue.Clear();
+            Off = false;
+            IsDivided = false;
+            attribution.Forget();
+        }
+
         private void OnMachineReset(IMachine sender)
         {
             long cause = reason ?? MemoryMap.Resetreas.Soft;
             reason = null;
+            IsInReset = false;
             ((Clock)devices["CLOCK"]).AddResetReason(cause);
             ((Nvmc)devices["NVMC"]).GuardAgain();
             Arm();

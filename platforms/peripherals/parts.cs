@@ -105,8 +105,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Pins that buttons pull to ground, one bit each: a button that is released drives nothing.
         public uint PulledToGround { get; set; }
 
+        // Renode's buttons show both of their levels in a reset, which no finger does.
         public void OnGPIO(int number, bool value)
         {
+            if(Chip.IsInReset)
+            {
+                return;
+            }
             bool released = value && (PulledToGround >> number & 1) != 0;
             Chip.Later(() => DriveFromOutside(number, released ? (bool?)null : value));
         }
@@ -122,6 +127,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public override void Connect(IDictionary<string, Device> devices)
         {
             Listeners.Add(ShowOutside);
+        }
+
+        public override void Reset()
+        {
+            base.Reset();
+            ShowOutside(~Pads, Pads);
         }
 
         public override void PowerOn()
@@ -270,7 +281,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             mode = mode == 0 && Chip.IsAlone ? ModeOf(nonsecure: true) : mode;
             if(area.Name == "ficr" || !Store(area, address, size, value, old, mode))
             {
-                throw new BusAccessException(BusAccessError.CommandError);
+                throw Chip.Refusal($"0x{address:x8}");
             }
             Mend();
             Chip.Arm();
