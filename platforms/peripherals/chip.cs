@@ -391,6 +391,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 device.Connect(devices);
             }
+            attribution.Watch(Machine);
             views["P0"] = new NonSecureView(port, SplitRegisters.Gpio, () => spu.NonsecurePins);
             views["DPPIC"] = new NonSecureView(dppic, SplitRegisters.Dppi, () => spu.NonsecureChannels);
             views["NVMC"] = new NonSecureView(devices["NVMC"], SplitRegisters.Nvmc, () => 0);

@@ -321,6 +321,14 @@ namespace Antmicro.Renode.Peripherals.Nordic
     // is, everything is non-secure.
     public class Attribution
     {
+        // Firmware that leaves attribution to the SPU sets SAU_CTRL.ALLNS; here it enables the SAU.
+        public void Watch(IMachine machine)
+        {
+            var nvic = (IBusPeripheral)machine["sysbus.nvic"];
+            machine.SystemBus.SetHookBeforePeripheralWrite<uint>(nvic,
+                (value, offset) => (value & (Enable | Allns)) == Allns ? (uint)Enable : value, SauCtrl.By(4));
+        }
+
         // Returns whether memory is divided.
         public bool Apply(CortexM cpu, Spu spu, Table map)
         {
@@ -396,7 +404,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private Region[] written;
 
         private static readonly string[] Memories = { "flash", "ram" };
-        private const long Secattr = 0x10, Enable = 1, Callable = 2;
+        private const long Secattr = 0x10, Enable = 1, Callable = 2, Allns = 2;
+        private const ulong SauCtrl = 0xDD0;  // of the system control space
         private const long System = 0xE0000000;  // exempt from here on (Armv8-M ARM, B8.1)
 
         private struct Region
