@@ -49,7 +49,6 @@ Should Boot Again After A Reset
 
 Should See A Button
     Start Image
-    Wait For Line On Uart    ${LINE}
     Execute Command    sysbus WriteDoubleWord ${BUTTON1_CNF} 0xC    # an input, pulled up
     Level Of Button1 Should Be    1
     Execute Command    sysbus.p0.button1 Press
