@@ -318,6 +318,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
         }
 
+        // What firmware's write to SAU_CTRL becomes.
+        public uint SauControl(uint value)
+        {
+            return attribution.Control(value);
+        }
+
         // Whether anything is non-secure.
         public bool IsDivided { get; private set; }
 

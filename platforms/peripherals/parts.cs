@@ -321,12 +321,18 @@ namespace Antmicro.Renode.Peripherals.Nordic
     // is, everything is non-secure.
     public class Attribution
     {
-        // Firmware that leaves attribution to the SPU sets SAU_CTRL.ALLNS; here it enables the SAU.
+        // Sees what firmware writes to SAU_CTRL, unless another hook of the NVIC does.
         public void Watch(IMachine machine)
         {
-            var nvic = (IBusPeripheral)machine["sysbus.nvic"];
-            machine.SystemBus.SetHookBeforePeripheralWrite<uint>(nvic,
-                (value, offset) => (value & (Enable | Allns)) == Allns ? (uint)Enable : value, SauCtrl.By(4));
+            machine.SystemBus.SetHookBeforePeripheralWrite<uint>((IBusPeripheral)machine["sysbus.nvic"],
+                (value, offset) => Control(value), SauCtrl.By(4));
+        }
+
+        // What SAU_CTRL becomes: firmware leaves attribution to the SPU by ALLNS, whose regions are the
+        // SAU's here.
+        public uint Control(uint value)
+        {
+            return (value & (Enable | Allns)) == Allns ? (uint)Enable : value;
         }
 
         // Returns whether memory is divided.

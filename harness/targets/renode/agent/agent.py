@@ -113,7 +113,7 @@ class Agent(object):
         if offset == SEEN_FIRST and int(value) & SYSRESETREQ:
             # Renode resets at the end of the quantum; what the core executes until then is lost.
             self.before_reset = int(self.cpu.ExecutedInstructions)
-        return value
+        return self.chip.SauControl(value) if offset == SAU_CTRL else value
 
     def fail(self, error):
         self.failure = self.failure or str(error)

@@ -21,7 +21,7 @@ SHCSR, ENABLED = 0xE000ED24, 16 - MEM_MANAGE  # bit of an exception: its number 
 NEVER = ((0x40000000, 0x60000000), (0xA0000000, 0x100000000))
 #: Offsets in the SCS of registers whose writes are seen: AIRCR to SAU_CTRL.
 SEEN_FIRST, SEEN_END, SYSRESETREQ = 0xD0C, 0xDD4, 4
-STATUS_FIRST, HFSR_OFFSET = 0xD28, 0xD2C
+STATUS_FIRST, HFSR_OFFSET, SAU_CTRL = 0xD28, 0xD2C, 0xDD0
 MPU_FIRST, MPU_END = 0xD90, 0xDC8
 FRAME, LINE, READ_ONLY = 0x20, 31, 4  # bytes without floats; MPU_RBAR.AP
 MOST_FAULTS = 200  # sent of a run
