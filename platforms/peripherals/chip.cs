@@ -34,12 +34,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
             machine.MachineReset += OnMachineReset;
         }
 
+        // The first of a machine's reset, whose last is OnMachineReset().
         public void Reset()
         {
-            queue.Clear();
-            Off = false;
-            IsDivided = false;
-            attribution.Forget();
+            IsInReset = true;
+            Forget();
         }
 
         // As after power-on, at time 0.
@@ -52,7 +51,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Skipped = 0;
             noted.Clear();
             Findings.Clear();
-            Reset();
+            Forget();
             reason = null;
             foreach(var device in devices.Values)
             {
@@ -75,6 +74,9 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         // Seen by models, in order; each kind and subject once.
         public List<Finding> Findings { get; private set; }
+
+        // Whether the machine's peripherals are being reset, one after the other.
+        public bool IsInReset { get; private set; }
 
         // System OFF: nothing runs until a pin resets the chip.
         public bool Off { get; private set; }
@@ -324,8 +326,15 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 long place = pc ?? Pc;
                 Findings.Add(new Finding { Kind = kind, Subject = subject, Message = message, Pc = place, Time = Now });
-                cpu.Log(LogLevel.Info, "{0} (at 0x{1:X})", message, place);
+                Warn(message, place);
             }
+        }
+
+        // What ends an access of the core with a BusFault.
+        public BusAccessException Refusal(string what)
+        {
+            Warn($"the bus refuses an access to {what}", Pc);
+            return new BusAccessException(BusAccessError.CommandError);
         }
 
         // The address of the current instruction.
@@ -341,6 +350,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
                 bool regions = attribution.Apply(cpu, spu, MemoryMap);
                 IsDivided |= regions || spu.HasNonsecurePeripherals;
             }
+        }
+
+        // What firmware's write to SAU_CTRL becomes.
+        public uint SauControl(uint value)
+        {
+            return attribution.Control(value);
         }
 
         // Whether anything is non-secure.
@@ -416,15 +431,31 @@ namespace Antmicro.Renode.Peripherals.Nordic
             {
                 device.Connect(devices);
             }
+            attribution.Watch(Machine);
             views["P0"] = new NonSecureView(port, SplitRegisters.Gpio, () => spu.NonsecurePins);
             views["DPPIC"] = new NonSecureView(dppic, SplitRegisters.Dppi, () => spu.NonsecureChannels);
             views["NVMC"] = new NonSecureView(devices["NVMC"], SplitRegisters.Nvmc, () => 0);
+        }
+
+        private void Warn(string message, long place)
+        {
+            string symbol = Machine.SystemBus.FindSymbolAt((ulong)place, cpu);
+            this.Log(LogLevel.Warning, "{0} (at 0x{1:X}{2})", message, place, symbol == null ? "" : $", {symbol}");
+        }
+
+        private void Forget()
+        {
+            queue.Clear();
+            Off = false;
+            IsDivided = false;
+            attribution.Forget();
         }
 
         private void OnMachineReset(IMachine sender)
         {
             long cause = reason ?? MemoryMap.Resetreas.Soft;
             reason = null;
+            IsInReset = false;
             ((Clock)devices["CLOCK"]).AddResetReason(cause);
             ((Nvmc)devices["NVMC"]).GuardAgain();
             Arm();
@@ -524,7 +555,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         {
             if(AnswersElsewhere(device, secure, offset))
             {
-                throw new BusAccessException(BusAccessError.CommandError);
+                throw Refusal($"{device.Name}+0x{offset:x}");
             }
             if(size < 4)
             {

@@ -116,8 +116,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Pins that buttons pull to ground, one bit each: a button that is released drives nothing.
         public uint PulledToGround { get; set; }
 
+        // Renode's buttons show both of their levels in a reset, which no finger does.
         public void OnGPIO(int number, bool value)
         {
+            if(Chip.IsInReset)
+            {
+                return;
+            }
             bool released = value && (PulledToGround >> number & 1) != 0;
             Chip.Later(() => DriveFromOutside(number, released ? (bool?)null : value));
         }
@@ -133,6 +138,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
         public override void Connect(IDictionary<string, Device> devices)
         {
             Listeners.Add(ShowOutside);
+        }
+
+        public override void Reset()
+        {
+            base.Reset();
+            ShowOutside(~Pads, Pads);
         }
 
         public override void PowerOn()
@@ -281,7 +292,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             mode = mode == 0 && Chip.IsAlone ? ModeOf(nonsecure: true) : mode;
             if(area.Name == "ficr" || !Store(area, address, size, value, old, mode))
             {
-                throw new BusAccessException(BusAccessError.CommandError);
+                throw Chip.Refusal($"0x{address:x8}");
             }
             Mend();
             Chip.Arm();
@@ -321,6 +332,20 @@ namespace Antmicro.Renode.Peripherals.Nordic
     // is, everything is non-secure.
     public class Attribution
     {
+        // Sees what firmware writes to SAU_CTRL, unless another hook of the NVIC does.
+        public void Watch(IMachine machine)
+        {
+            machine.SystemBus.SetHookBeforePeripheralWrite<uint>((IBusPeripheral)machine["sysbus.nvic"],
+                (value, offset) => Control(value), SauCtrl.By(4));
+        }
+
+        // What SAU_CTRL becomes: firmware leaves attribution to the SPU by ALLNS, whose regions are the
+        // SAU's here.
+        public uint Control(uint value)
+        {
+            return (value & (Enable | Allns)) == Allns ? (uint)Enable : value;
+        }
+
         // Returns whether memory is divided.
         public bool Apply(CortexM cpu, Spu spu, Table map)
         {
@@ -396,7 +421,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private Region[] written;
 
         private static readonly string[] Memories = { "flash", "ram" };
-        private const long Secattr = 0x10, Enable = 1, Callable = 2;
+        private const long Secattr = 0x10, Enable = 1, Callable = 2, Allns = 2;
+        private const ulong SauCtrl = 0xDD0;  // of the system control space
         private const long System = 0xE0000000;  // exempt from here on (Armv8-M ARM, B8.1)
 
         private struct Region

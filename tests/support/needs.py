@@ -182,6 +182,15 @@ def _labgrid() -> Found:
     return Path(python)
 
 
+def _renode_test() -> Found:
+    runner = os.environ.get("TFLM_HIL_RENODE_TEST")
+    if not runner:
+        return None
+    if not shutil.which(runner):
+        raise LookupError(f"TFLM_HIL_RENODE_TEST is not a program: {runner}")
+    return Path(runner)
+
+
 def _apt(name: str, *programs: str, packages: str = "") -> Need:
     return Need(name, f"apt install {packages or name}", _programs(*(programs or (name,))))
 
@@ -244,6 +253,12 @@ _ROWS = (
         "tflm-hil doctor --install --with renode",
         _renode,
         absent="CI may be without Renode",
+    ),
+    Need(
+        "renode-test",
+        "Renode's own test runner in $TFLM_HIL_RENODE_TEST",
+        _renode_test,
+        absent="it needs an environment of its own",
     ),
     Need(
         "pinned renode",

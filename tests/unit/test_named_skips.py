@@ -146,6 +146,7 @@ def test_a_misspelt_need_is_an_error(run: Run, test: str) -> None:
     [
         ("TFLM_HIL_RIOT", "riot", "TFLM_HIL_RIOT: there is no Makefile.include in /nowhere"),
         ("TFLM_HIL_LABGRID", "labgrid", "TFLM_HIL_LABGRID: there is no labgrid-client beside /no*"),
+        ("TFLM_HIL_RENODE_TEST", "renode-test", "TFLM_HIL_RENODE_TEST is not a program: /nowhere"),
         ("RENODE", "renode", "RENODE is not a program: /nowhere"),
         ("ZEPHYR_BASE", "zephyr", "ZEPHYR_BASE */nowhere*"),
     ],

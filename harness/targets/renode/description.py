@@ -77,13 +77,14 @@ def _core(chip: ChipTable) -> str:
     mask = 0xFF << (8 - chip.priority_bits) & 0xFF
     return f"""\
 // The chip's SAU has no regions and leaves attribution to the SPU; here the SPU writes its regions
-// into the SAU.
+// into the SAU. There is no IDAU.
 cpu: CPU.CortexM @ sysbus
     cpuType: "{chip.core}"
     nvic: nvic
     enableTrustZone: true
     numberOfMPURegions: {chip.mpu_regions}
     numberOfSAURegions: {SAU_REGIONS}
+    numberOfIDAURegions: 0
     PerformanceInMips: {chip.cpu_hz // 1_000_000}
 
 // The system control space; its non-secure alias is for secure code: VTOR_NS, SysTick_NS and the
@@ -152,7 +153,8 @@ def board_description(board: BoardTable) -> str:
     lights = "".join(f"{name}: Miscellaneous.LED @ p0 {pin}\n" for name, pin in leds.items())
     wires = "".join(f"    {pin} -> {name}@0\n" for name, pin in leds.items())
     buttons = "\n".join(
-        f"{name}: Miscellaneous.Button @ p0 {pin}\n    invert: true\n    -> p0@{pin}\n"
+        f"{name}: Miscellaneous.Button @ p0 {pin}\n"
+        f"    invert: true\n    ReleaseOnReset: false\n    -> p0@{pin}\n"
         for name, pin in keys.items()
     )
     return f"""\
@@ -171,7 +173,7 @@ using "./{board.chip.key}.repl"
 p0:
     PulledToGround: {pulled:#x}
 {wires}
-// Buttons and switches pull to ground.
+// Buttons and switches pull to ground; one that is held stays so in a reset.
 {buttons}"""
 
 

@@ -47,6 +47,8 @@ def start_script(board: BoardTable) -> str:
 #
 # A non-secure image that runs alone needs two more before the script:
 # $platform=@platforms/{board.key}_nonsecure.repl and $vectors={board.partitions.nonsecure:#x}
+#
+# With a secure image below it, behind the script: sysbus LoadELF @secure.elf; nvmc GuardErased
 
 $name?="{board.key}"
 $platform?=$ORIGIN/{board.key}.repl
@@ -61,15 +63,23 @@ sysbus UnhandledAccessBehaviour ThrowException
 # Skip idle time instead of waiting for the wall clock.
 emulation SetGlobalAdvanceImmediately true
 emulation SetGlobalQuantum "{QUANTUM:.6f}"
+emulation Mode SynchronizedTimers
 
 showAnalyzer {board.console.uarte.lower()}
 
-macro reset
+macro load
 """
     sysbus LoadELF $bin
-    cpu VectorTableOffset $vectors
     nvmc GuardErased
 """
+
+# A reset keeps flash and RAM: `runMacro $load` before it loads a new build.
+macro reset
+"""
+    cpu VectorTableOffset $vectors
+"""
+
+runMacro $load
 runMacro $reset
 '''
 

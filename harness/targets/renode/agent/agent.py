@@ -114,9 +114,7 @@ class Agent(object):
         if offset == SEEN_FIRST and int(value) & SYSRESETREQ:
             # Renode resets at the end of the quantum; what the core executes until then is lost.
             self.before_reset = int(self.cpu.ExecutedInstructions)
-        if offset == SAU_CTRL and int(value) & 3 == ALLNS:
-            return System.UInt32(SAU_ENABLE)  # attribution is the SPU's, whose regions are a SAU's
-        return value
+        return self.chip.SauControl(value) if offset == SAU_CTRL else value
 
     def fail(self, error):
         self.failure = self.failure or str(error)

@@ -24,7 +24,6 @@ SEEN_FIRST, SEEN_END, SYSRESETREQ = 0xD0C, 0xDD4, 4
 STATUS_FIRST, HFSR_OFFSET, SAU_CTRL = 0xD28, 0xD2C, 0xDD0
 MPU_FIRST, MPU_END = 0xD90, 0xDC8
 FRAME, LINE, READ_ONLY = 0x20, 31, 4  # bytes without floats; MPU_RBAR.AP
-ALLNS, SAU_ENABLE = 2, 1
 MOST_FAULTS = 200  # sent of a run
 MOST_STATES = 16  # faults of a run with the core's state
 
