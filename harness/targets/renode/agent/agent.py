@@ -192,7 +192,7 @@ class Agent(object):
         self.console.close()
         self.machine.MachineReset -= self.on_reset
         self.cpu.RemoveAllHooks()
-        self.resume()
+        self.synchronise()
         for name in self.state.recycle():
             send("left " + name)
 
@@ -238,10 +238,14 @@ class Agent(object):
         """
         if not self.cpu.IsHalted:
             return
-        self.cpu.IsHalted = False
-        self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(SYNCHRONISED)))
+        self.synchronise()
         lost = int(self.chip.Resumed())
         self.core.write_word(DWT_CYCCNT, self.core.word(DWT_CYCCNT) - lost & 0xFFFFFFFF)
+
+    def synchronise(self):
+        """Lets a core that was halted run, also if it has been resumed since."""
+        self.cpu.IsHalted = False
+        self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(SYNCHRONISED)))
 
     def step(self, target):
         """Length of the next slice in ns; it ends just before ``target`` instructions."""
