@@ -16,6 +16,7 @@ using Antmicro.Renode.Core;
 using Antmicro.Renode.Logging;
 using Antmicro.Renode.Peripherals.Bus;
 using Antmicro.Renode.Peripherals.CPU;
+using Antmicro.Renode.Peripherals.Miscellaneous;
 using Antmicro.Renode.Time;
 
 namespace Antmicro.Renode.Peripherals.Nordic
@@ -427,6 +428,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
             spu = (Spu)devices["SPU"];
             port = (Gpio)devices["P0"];
             nvmc = (Nvmc)devices["NVMC"];
+            CorrectCounter();
             foreach(var device in devices.Values)
             {
                 device.Connect(devices);
@@ -661,13 +663,41 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         private long ClockNs { get { return (long)Machine.ClockSource.CurrentValue.Ticks; } }
 
-        private long Clock
+        // Ticks of Renode's clock, and the instructions that it does not have yet.
+        private long Clock { get { return ReportedTicks + Unreported; } }
+
+        private long ReportedTicks
         {
             get
             {
                 long ns = ClockNs, hz = MemoryMap.CpuHz;
-                return ns / NanosecondsPerSecond * hz + (ns % NanosecondsPerSecond * hz + NanosecondsPerSecond - 1) / NanosecondsPerSecond;
+                return ns / NanosecondsPerSecond * hz
+                    + (ns % NanosecondsPerSecond * hz + NanosecondsPerSecond - 1) / NanosecondsPerSecond;
             }
+        }
+
+        // The translation library reports by eight instructions, and in the last block before a limit it
+        // hides what it has executed since it was called. Sleep moves the clock alone.
+        private long Unreported
+        {
+            get
+            {
+                long lead = (long)(cpu.ExecutedInstructions + cpu.SkippedInstructions) - ReportedTicks;
+                leastLead = Math.Min(leastLead, lead);
+                return lead - leastLead;
+            }
+        }
+
+        // DWT's counter has what the clock does not have yet, too.
+        private void CorrectCounter()
+        {
+            var dwt = (DWT)Machine["sysbus.dwt"];
+            Func<long, long> unreported = offset =>
+                offset == Cyccnt && cpu.OnPossessedThread && (dwt.ReadDoubleWord(0) & 1) != 0 ? Unreported : 0;
+            Machine.SystemBus.SetHookAfterPeripheralRead<uint>(dwt,
+                (value, offset) => (uint)(value + unreported(offset)));
+            Machine.SystemBus.SetHookBeforePeripheralWrite<uint>(dwt,
+                (value, offset) => (uint)(value - unreported(offset)));
         }
 
         private long Nanoseconds(long ticks)
@@ -686,6 +716,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private bool connected;
 
         private int powerOns;
+        private long leastLead = Never;  // of instructions on the clock
         private long origin;  // the tick of power-on
         private bool observed;  // by a debugger, whose accesses are no findings
         private HaltedAt? halted;  // from outside
@@ -704,6 +735,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         private const int NanosecondsPerSecond = 1000000000;
         private const ulong LongestSkip = 1000000;  // ns: no event may be due at all, and input may come
+        private const long Cyccnt = 4;  // of DWT
         private const int MostFindings = 1000;
         private const int LongestTurn = 256;  // instructions of a polling loop
 
