@@ -566,26 +566,31 @@ namespace Antmicro.Renode.Peripherals.Nordic
             }
         }
 
-        // Whether the core reads a stored register in a loop: nothing changes it before the next event.
+        // Whether the core reads a register in a loop that nothing changes before the next event.
         private bool IsPolling(Device device, long offset, long value)
         {
+            if(device != polled.Device || offset != polled.Offset || value != polled.Value)
+            {
+                polled = new Poll { Device = device, Offset = offset, Value = value };
+                return false;
+            }
             long pc = Pc, executed = (long)cpu.ExecutedInstructions, turn = executed - polled.Executed;
-            bool again = device == polled.Device && offset == polled.Offset && pc == polled.Pc
-                && value == polled.Value && device.IsStored(offset);
-            bool steady = again && turn == polled.Turn && turn <= LongestTurn;
-            polled = new Poll { Device = device, Offset = offset, Pc = pc, Value = value, Turn = turn,
-                Executed = executed, IsSteady = steady };
-            return steady;
+            bool steady = pc == polled.Pc && turn == polled.Turn && turn <= LongestTurn;
+            long until = steady ? device.ConstantUntil(offset) : 0;
+            polled = new Poll { Device = device, Offset = offset, Value = value, Pc = pc, Turn = turn,
+                Executed = executed, Until = until };
+            return until > 0;
         }
 
         // Skips the time to the next event for a core that polls, by whole turns of its loop.
         private void SkipPolls()
         {
             long skipped = 0;
-            if(polled.IsSteady)
+            if(polled.Until > 0)
             {
                 ulong limit = Math.Min(((BaseClockSource)Machine.ClockSource).NearestLimitIn.Ticks, LongestSkip);
-                skipped = Skip((long)limit * MemoryMap.CpuHz / NanosecondsPerSecond, polled.Turn);
+                long ticks = (long)limit * MemoryMap.CpuHz / NanosecondsPerSecond;
+                skipped = Skip(Math.Min(ticks, polled.Until - Now), polled.Turn);
             }
             Skipped += skipped;
             PollSeen?.Invoke(skipped);
@@ -748,8 +753,7 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private struct Poll
         {
             public Device Device;
-            public long Offset, Pc, Value, Executed, Turn;
-            public bool IsSteady;
+            public long Offset, Pc, Value, Executed, Turn, Until;
         }
 
         private class Pending

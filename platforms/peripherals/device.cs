@@ -144,10 +144,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Regs[offset] = value;
         }
 
-        // Whether a read gives what is stored, which only an event of the chip changes.
-        public virtual bool IsStored(long offset)
+        // The tick until which reads of a register give the same, unless an event of the chip comes
+        // before; 0 if that is not known.
+        public virtual long ConstantUntil(long offset)
         {
-            return resets.ContainsKey(offset) && !readers.ContainsKey(offset);
+            return resets.ContainsKey(offset) && !readers.ContainsKey(offset) ? Chip.Never : 0;
         }
 
         public virtual void Reset()

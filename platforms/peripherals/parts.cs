@@ -96,10 +96,11 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
     public partial class Rtc
     {
-        // A counter whose clock nobody started stands.
-        public override bool IsStored(long offset)
+        // The counter stands until its next count, or if nobody started its clock.
+        public override long ConstantUntil(long offset)
         {
-            return base.IsStored(offset) || offset == CounterValue && !Running;
+            return offset != CounterValue ? base.ConstantUntil(offset)
+                : Running ? Regs.NextCount(Chip.Now) : Chip.Never;
         }
 
         private const long CounterValue = 0x504;

@@ -155,6 +155,12 @@ namespace Antmicro.Renode.Peripherals.Nordic
             return Running ? Base + (now * Edges / Ticks - Since) / Step : Base;
         }
 
+        // The tick of the next count of a counter that runs.
+        public long NextCount(long now)
+        {
+            return TickOf(Since + (Count(now) - Base + 1) * Step);
+        }
+
         public void Arrange(long now)
         {
             Arrange(~0L, now);
@@ -217,9 +223,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
                     continue;
                 }
                 bool comes = Running && (Wanted >> EventBits[i] & 1) != 0;
-                long edge = Since + (total - Base + Ahead(i, total)) * Step;
-                due[i] = comes ? (edge * Ticks + Edges - 1) / Edges : Chip.Never;
+                due[i] = comes ? TickOf(Since + (total - Base + Ahead(i, total)) * Step) : Chip.Never;
             }
+        }
+
+        private long TickOf(long edge)
+        {
+            return (edge * Ticks + Edges - 1) / Edges;
         }
 
         // Counts from "total" to an event.
