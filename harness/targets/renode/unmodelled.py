@@ -19,12 +19,8 @@ _REGISTER_WARNING = re.compile(
 )
 #: When the warning was, in ns.
 _STAMP = re.compile(r"\d+")
-#: Warnings that are no findings: HFSR is cleared all the same (Zephyr does so at boot), and that a
-#: UARTE has no pins (PSEL) is a note of each result.
-_KNOWN = re.compile(
-    r"\[WARNING\] (?:nvic: .*Unhandled write to offset 0xD2C"
-    r"|uarte\d: .*Unhandled write to offset 0x5(?:08|0C|10|14))\b"
-)
+#: A warning that is no finding: HFSR is cleared all the same (Zephyr does so at boot).
+_KNOWN = re.compile(r"\[WARNING\] nvic: .*Unhandled write to offset 0xD2C\b")
 
 
 def findings_in(warnings: str, image: Image) -> list[Finding]:

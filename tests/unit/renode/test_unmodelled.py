@@ -48,8 +48,6 @@ def test_a_read_and_a_write_of_one_register_are_two_findings(firmware):
     "line",
     [
         "1000 [WARNING] nvic: [cpu: 0x40] Unhandled write to offset 0xD2C, value 0x2.",
-        "1000 [WARNING] uarte0: [cpu: 0x40] Unhandled write to offset 0x50C. Unhandled bits: [31]",
-        "1000 [WARNING] uarte0: [cpu: 0x40] Unhandled write to offset 0x514, value 0x1.",
         "1000 [WARNING] cpu: [cpu: 0x40] Something else",
         "",
     ],
