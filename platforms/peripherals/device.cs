@@ -263,7 +263,6 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Subscriptions.Clear();
             Chip.Rewired();
             Regs.Level = false;
-            Regs.StopsItself = 0;
             IRQ.Set(false);
         }
 

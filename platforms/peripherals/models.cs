@@ -2048,15 +2048,6 @@ namespace Antmicro.Renode.Peripherals.Nordic
             Rewire();
         }
 
-        // Lets the core handle channel, to which only this UARTE subscribes, if for STOPTX.
-        public void NoteChannel(long channel)
-        {
-            if(Subscriptions[channel].SequenceEqual(new List<long> { 0x00C }))
-            {
-                Regs.StopsItself |= 1L << (int)channel;
-            }
-        }
-
         // Bits per second (nRF9160 PS, "BAUDRATE").
         public long Baud => Math.Max(1, Regs[Baudrate] * Chip.MemoryMap.TimerHz >> 32);
 

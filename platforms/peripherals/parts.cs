@@ -222,12 +222,10 @@ namespace Antmicro.Renode.Peripherals.Nordic
                 Chip.Core.ClearPageAccessViaIo(page + Origin);
             }
             guarded.Clear();
+            unguarded.Clear();
             for(ulong page = 0; page < (ulong)flash.Size; page += GuardedPage)
             {
-                if(others.Contains(page) || IsErased(page))
-                {
-                    guarded.Add(page);
-                }
+                (others.Contains(page) || IsErased(page) ? guarded : unguarded).Add(page);
             }
             GuardAgain();
         }
@@ -244,21 +242,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         // Offsets of the pages that firmware has stored to unseen since GuardErased().
         public ulong[] ChangedPages()
         {
-            if(loaded == null)
-            {
-                return new ulong[0];
-            }
-            var now = flash.ReadBytes(0, (int)flash.Size);
-            var changed = new List<ulong>();
-            for(ulong page = 0; page < (ulong)flash.Size; page += GuardedPage)
-            {
-                var place = new ReadOnlySpan<byte>(now, (int)page, (int)GuardedPage);
-                if(!guarded.Contains(page) && !place.SequenceEqual(new ReadOnlySpan<byte>(loaded, (int)page, (int)GuardedPage)))
-                {
-                    changed.Add(page);
-                }
-            }
-            return changed.ToArray();
+            return unguarded.Where(page => !Loaded(page).SequenceEqual(flash.ReadBytes((long)page, (int)GuardedPage)))
+                .ToArray();
         }
 
         // Stores what an operation has left to store.
@@ -316,7 +301,13 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         private bool IsErased(ulong page)
         {
-            return new ReadOnlySpan<byte>(loaded, (int)page, (int)GuardedPage).IndexOfAnyExcept((byte)0xFF) < 0;
+            return Loaded(page).IndexOfAnyExcept((byte)0xFF) < 0;
+        }
+
+        // What a page held when it was guarded, or left unguarded.
+        private ReadOnlySpan<byte> Loaded(ulong page)
+        {
+            return new ReadOnlySpan<byte>(loaded, (int)page, (int)GuardedPage);
         }
 
         private ulong Origin { get { return (ulong)Chip.MemoryMap.Area("flash").Origin; } }
@@ -324,7 +315,8 @@ namespace Antmicro.Renode.Peripherals.Nordic
         private MappedMemory flash;
         private ArrayMemory uicr;
         private byte[] loaded;
-        private readonly HashSet<ulong> guarded = new HashSet<ulong>();
+        private readonly List<ulong> guarded = new List<ulong>();
+        private readonly List<ulong> unguarded = new List<ulong>();
 
         private const ulong GuardedPage = 0x400;  // of Renode's translation
     }

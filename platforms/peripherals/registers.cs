@@ -41,8 +41,6 @@ namespace Antmicro.Renode.Peripherals.Nordic
 
         public bool Level { get; set; }
 
-        public long StopsItself { get; set; }
-
         // -- the transfer of a UARTE -------------------------------------------------------------
 
         // Not empty while bytes leave, or wait for the model.

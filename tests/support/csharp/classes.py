@@ -30,8 +30,8 @@ from harness.simulator.peripherals.base import Device
 #: What only the simulator asks of a model, and what only these methods use.
 OMITTED = frozenset((
     "serve", "state", "holds", "restore", "polled", "missing", "listens", "first_interrupt",
-    "register_name", "channels", "set_channels", "enabled_channels", "_unreachable", "transfer",
-    "schedule",
+    "register_name", "note_channel", "channels", "set_channels", "enabled_channels", "_unreachable",
+    "transfer", "schedule",
 ))  # fmt: skip
 _ASSIGNS_FIELDS = ("__init__", "reset", "connect")
 _CONST = frozenset(("long", "double", "bool", "string"))
