@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import firmwares
 import needs
@@ -51,10 +52,12 @@ def typed(*commands: str, log: bool = True) -> str:
     options += [word for command in (*commands, "quit") for word in ("-e", command)]
     silent, kept_open = os.pipe()  # without an input Renode's shell polls it
     try:
-        done = subprocess.run(
-            [program, *options],
-            stdin=silent, capture_output=True, text=True, timeout=200, check=False,
-        )  # fmt: skip
+        # Renode leaves its temporary files behind now and then.
+        with TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [program, *options], env=os.environ | {"TMPDIR": folder},
+                stdin=silent, capture_output=True, text=True, timeout=200, check=False,
+            )  # fmt: skip
     finally:
         os.close(silent)
         os.close(kept_open)
@@ -149,6 +152,7 @@ def test_renodes_own_runner_passes_the_suite_beside_the_script(hello_world, tmp_
     suite = FOLDER / "nrf9160dk.robot"
     command = [str(runner), "-r", str(tmp_path), "--variable", f"BIN:{hello_world}", str(suite)]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False
-    )
+        command, cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -4,12 +4,11 @@ An event alone does neither. A timer counts if the exception that it pends would
 end the sleep (Armv8-M ARM, "Wait For Interrupt", "Wait For Event", ExecutionPriority).
 """
 
-NVIC_ISER, NVIC_ISPR, NVIC_IPR, SHPR3, SCR, SYST_CSR = (
-    0xE000E100, 0xE000E200, 0xE000E400, 0xE000ED20, 0xE000ED10, 0xE000E010
+ICTR, NVIC_ISER, NVIC_ISPR, NVIC_IPR, SHPR3, SCR, SYST_CSR = (
+    0xE000E004, 0xE000E100, 0xE000E200, 0xE000E400, 0xE000ED20, 0xE000ED10, 0xE000E010
 )  # fmt: skip
 PENDSV, SYSTICK, FIRST_IRQ, TICKINT, SEVONPEND = 14, 15, 16, 2, 16
 PENDSTSET, PENDSVSET = 1 << 26, 1 << 28  # ICSR
-IRQS = 96  # of the largest chip, in words of ISER
 WFE, WFI, TO_ITSELF, TO_ITSELF_WIDE = 0xBF20, 0xBF30, 0xE7FE, 0xBFFEF7FF  # B T2, B.W T4
 LOWEST = 0x100  # priority below every exception
 
@@ -78,8 +77,13 @@ class Rest(object):
 
     def interrupts(self, first):
         """The exceptions that have their bits set in the words of the NVIC from ``first`` on."""
-        words = [self.core.word(first + 4 * index) for index in range(IRQS // 32)]
-        return {FIRST_IRQ + irq for irq in range(IRQS) if words[irq // 32] >> irq % 32 & 1}
+        words = [self.core.word(first + 4 * word) for word in range(self.core.word(ICTR) + 1)]
+        return {
+            FIRST_IRQ + 32 * index + bit
+            for index, word in enumerate(words)
+            for bit in range(32)
+            if word >> bit & 1
+        }
 
     def waits(self):
         """WFI or WFE, if the core rests in it; else -."""
