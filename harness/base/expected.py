@@ -53,6 +53,10 @@ class Expected:
         {}, "For scrapers of test suites: tests that do not pass, and how they end."
     )
     lines_absent: tuple[str, ...] = key((), "Regexes that no line of the console may match.")
+    unread: Literal["allowed", "none"] = key(
+        "allowed", '"none": each number on the console must be compared with something.'
+    )
+    ignored: tuple[str, ...] = key((), "Regexes of text whose numbers need no check.")
     declared: tuple[tuple[str, str, str, int], ...] = ()
     registered: int | None = None
     refused: int | None = None

@@ -16,7 +16,7 @@ class SessionArguments(TypedDict, total=False):
     builder: str
     chip: str
     model: str | Path
-    scraper: str
+    scraper: str | Sequence[str]
     inputs: str | Path | Sequence[str | Mapping[str, Any]]
     outputs: Sequence[str | Mapping[str, Any]]
     inferences: int

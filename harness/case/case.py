@@ -60,11 +60,11 @@ def _chip(name: str) -> str:
     return chip_called(name).key if name else ""
 
 
-@tables.check("the name of a scraper, or a /regex/")
-def _scraper(name: str) -> str:
-    if name:
-        scraper(name)  # raises UsageError for an unknown one
-    return name
+@tables.check("the name of a scraper, a /regex/, or a list of them")
+def _scraper(given: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    if given:
+        scraper(given)  # raises UsageError for an unknown one
+    return given
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,10 @@ class Case:
         None, "The .tflite of the image, or the name of a model of this project; outputs must "
         "equal those of the reference.", group=RESULTS, live=True, option="FILE|NAME",
     )  # fmt: skip
-    scraper: Annotated[str, _scraper] = key(
-        "", "For an image that prints no records: the parser of its output, or a regex with named "
-        "groups.", group=RESULTS, live=True, option="NAME|/REGEX/",
+    scraper: Annotated[str | tuple[str, ...], _scraper] = key(
+        "", "For an image that prints no records: the parser of its output, a regex with named "
+        "groups, or a list of them for lines of several kinds.", group=RESULTS, live=True,
+        option="NAME|/REGEX/",
     )  # fmt: skip
     inputs: Path | tuple[str | TensorRegex, ...] | None = key(
         None, ".npy or .npz, one row per inference, sent through the console; or regexes of the "
@@ -312,6 +313,11 @@ class Case:
         return bool(self.scraper or self.outputs)
 
     @property
+    def scraper_text(self) -> str:
+        """The scraper as it is told."""
+        return self.scraper if isinstance(self.scraper, str) else ", ".join(self.scraper)
+
+    @property
     def wants_outputs(self) -> bool:
         """Whether outputs must come; a suite of tests goes on after a reset that is expected."""
         expect = self.expect
@@ -341,8 +347,15 @@ class Case:
 
     @property
     def least_results(self) -> int:
-        """The smallest number of results."""
-        return max(self.inferences or 1, len(self.expect.values))
+        """The smallest number of results; of inferences, if tensors are read."""
+        rows = 0 if self.outputs else len(self.expect.values)
+        return max(self.inferences or 1, rows)
+
+    @property
+    def least_of_each(self) -> tuple[int, ...]:
+        """The smallest number of results of each scraper of results: tensors, other lines."""
+        beside = (len(self.expect.values),) if self.outputs and self.scraper else ()
+        return (self.least_results, *beside) if self.reads_text else ()
 
     @property
     def last_line(self) -> str:

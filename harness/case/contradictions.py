@@ -8,7 +8,7 @@ from harness.base.errors import UsageError
 from harness.case.case import NEVER, SYSTEM_OFF, Case
 from harness.case.observe import tensor_text
 from harness.uart import scraper
-from harness.uart.scrapers import AbsentLines, EndLine
+from harness.uart.scrapers import AbsentLines, EndLine, is_regex
 from harness.uart.scrapers.pattern import compile_regex
 
 
@@ -54,7 +54,7 @@ def _check_end(case: Case, given: Collection[str]) -> None:
         EndLine(case.last_line)  # raises UsageError for a broken regex
     if case.end == NEVER and case.scraper and scraper(case.scraper).end is not None:
         raise UsageError(
-            f"scraper {case.scraper} has a last line of its own",
+            f"scraper {case.scraper_text} has a last line of its own",
             hint='leave out `end = "never"` (--end never)',
         )
 
@@ -64,14 +64,19 @@ def _check_printed(case: Case) -> None:
         if isinstance(case.inputs, tuple):
             raise UsageError("inputs that are regexes need outputs", hint="outputs = ['y: (\\S+)']")
         return
+    regexes = case.scraper if isinstance(case.scraper, tuple) else (case.scraper,)
     others = {
-        "scraper": case.scraper,
+        f"scraper {case.scraper_text}": not all(not one or is_regex(one) for one in regexes),
         'reference = "none"': case.reference == "none",
-        "expect.values": case.expect.values,
         "expect.tests": case.expect.tests,
     }
     for key in (key for key, value in others.items() if value):
         raise UsageError(f"outputs compares with the model and cannot stand beside {key}")
+    if bool(case.scraper) != bool(case.expect.values):
+        raise UsageError(
+            "beside outputs, a scraper's regex and expect.values go together",
+            hint="the scraper reads lines other than the tensors, and expect.values lists them",
+        )
     if case.inputs is None:
         raise UsageError(
             "outputs needs inputs to compute the right answers from",

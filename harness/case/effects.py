@@ -56,7 +56,7 @@ def _model(run: JudgedRun) -> Iterator[str]:
     if case.reference == "none":
         yield 'reference = "none" compares nothing with it'
     elif case.scraper:
-        yield f"the scraper {short(case.scraper)} reads no tensors"
+        yield f"the scraper {short(case.scraper_text)} reads no tensors"
 
 
 def _comparison(run: JudgedRun) -> Iterator[str]:
@@ -101,8 +101,11 @@ def _expect(run: JudgedRun) -> Iterator[str]:
     for name, given in (("values", case.expect.values), ("tests", case.expect.tests)):
         if given and not case.scraper:
             yield f"{name} are of a scraper's results, and the case has none"
+    for name, text in (("unread", case.expect.unread == "none"), ("ignored", case.expect.ignored)):
+        if text and not case.reads_text:
+            yield f"{name} is about text, and the case reads none"
     if case.expect.tests and case.scraper and not run.outputs.tests:
-        yield f"the scraper {short(case.scraper)} reads no tests"
+        yield f"the scraper {short(case.scraper_text)} reads no tests"
 
 
 def _start(run: JudgedRun) -> Iterator[str]:

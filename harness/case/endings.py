@@ -72,7 +72,8 @@ def has_all_results(console: Console, case: Case) -> bool:
     """Whether all expected results have been read from text; records declare their end."""
     if not case.wants_outputs:
         return True
-    return case.reads_text and len(console.scrapers[0].results) >= case.least_results
+    pairs = zip(console.scrapers, case.least_of_each, strict=False)
+    return case.reads_text and all(len(one.results) >= least for one, least in pairs)
 
 
 def _ended_as_expected(case: Case, seen: Observation) -> bool:

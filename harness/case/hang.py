@@ -129,10 +129,10 @@ def unread(case: Case, seen: Observation) -> tuple[str, HintText]:
     if seen.console.records or not seen.console.size or (scraped and scraped[0].results):
         return "", NO_HINT
     fitting = scrapers_that_fit(seen.console.read_lines())
-    fitting.pop(case.scraper, None)
+    fitting.pop(case.scraper_text, None)
     if fitting:
         name, count = max(fitting.items(), key=lambda item: item[1])
-        problem = f"scraper {case.scraper} reads nothing from its text"
+        problem = f"scraper {case.scraper_text} reads nothing from its text"
         if case.outputs:
             problem = "the regexes of inputs and outputs read nothing from its text"
         elif not case.scraper:

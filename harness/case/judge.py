@@ -20,7 +20,7 @@ from harness.case.float_printing import missing_floats
 from harness.case.hang import Hang, explain_hang, how_it_ended
 from harness.case.measure import measure, with_bounds
 from harness.case.observation import Observation
-from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.outputs import OutputCheck, check_outputs, coverage_of_text
 from harness.case.prepare import Prepared
 from harness.case.result import (
     BudgetCheck,
@@ -54,6 +54,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     records = check_evidence(seen.console, known, measured)
     findings = _all_findings(prepared, seen, records, outputs)
     budgets = _check_budgets(prepared, measures, outputs)
+    read = coverage_of_text(seen.console, case, model, known.inputs or prepared.inputs)
     held = held_model(image, model) if model is not None else None
     wrong_model = (
         _wrong_model(seen, model)
@@ -62,7 +63,11 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     )
     if held is not None and held.text and not wrong_model:
         findings = (*findings, Finding(Kind.MODEL_UNKNOWN, held.text, "model"))
-    judgement = judge(case, seen, findings, outputs, budgets.problems, wrong_model, chip=image.chip)
+    unread = [read.problem] if read and read.problem and case.expect.unread == "none" else []
+    others = (*unread, *budgets.problems)
+    judgement = judge(case, seen, findings, outputs, others, wrong_model, chip=image.chip)
+    if judgement.verdict is Verdict.PASS and read is not None and read.numbers:
+        judgement = replace(judgement, reason=f"{judgement.reason}; {read} on the console")
     if not wrong_model:
         judgement = _with_refusal(judgement, prepared, outputs)
         judgement = _with_layouts(judgement, prepared, outputs)
@@ -78,6 +83,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         budgets=budgets.verdicts,
         stated=outputs.stated,
         mismatch=None if wrong_model else outputs.mismatch,
+        read=read,
     )
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))
@@ -158,15 +164,16 @@ def judge(
     seen: Observation,
     findings: Sequence[Finding],
     outputs: OutputCheck,
-    over_budget: Sequence[str] = (),
+    others: Sequence[str] = (),
     wrong_model: Sequence[str] = (),
     *,
     chip: ChipTable,
 ) -> Judgement:
     """Judge whether a run met the case's expectations.
 
-    ``wrong_model`` are messages that the image runs another model than the case's. They come first
-    in every reason, because the other problems may follow from it. ``chip`` is the image's.
+    ``others`` are problems with budgets and unread text. ``wrong_model`` are messages that the
+    image runs another model than the case's. They come first in every reason, because the other
+    problems may follow from it. ``chip`` is the image's.
     """
     expected = case.expect
     unexpected = expected.unexpected(findings)
@@ -178,9 +185,9 @@ def judge(
     if hung(seen, missing):
         missed = [seen.missed_step] if seen.missed_step else []
         wrong = [outputs.problem] if outputs.mismatches else []
-        others = [*missed, *missing, *wrong, *over_budget]
+        also = [*missed, *missing, *wrong, *others]
         hang = explain_hang(case, seen, outputs, chip)
-        return _unfinished(hang, seen, unexpected, others, wrong_model, remedy)
+        return _unfinished(hang, seen, unexpected, also, wrong_model, remedy)
     problems = [*in_sequence(unexpected), *missing]
     if case.wants_outputs or _told_by_tests(case, outputs):
         problems += _output_problems(case, outputs)
@@ -191,7 +198,7 @@ def judge(
         instead = how_it_ended(seen.stop, seen.at_rest, chip)
         problems.append(f"the image should switch the chip off, but {instead}")
     problems += [seen.missed_step] if seen.missed_step else []
-    problems += over_budget
+    problems += others
     if problems or wrong_model:
         return _negative(Verdict.FAIL, wrong_model, problems, remedy or outputs.hint)
     return Judgement(Verdict.PASS, _reason_of_pass(case, outputs))

@@ -73,7 +73,7 @@ class Live(Closing):
         _refuse_keys_of_runs(case)
         self.case = case
         self.session = session
-        scrapers = scrapers_of(case)[:1] if case.reads_text else []
+        scrapers = scrapers_of(case)[: len(case.least_of_each)]
         self.console = Console(scrapers, Recording(echo=echo), case.expect.lines_absent)
         self._observer = Observer(session, self.console, image, measures=False)
         self._deadline = self._new_deadline()

@@ -282,10 +282,9 @@ def _quiet(session: Session) -> float | None:
 
 
 def scrapers_of(case: Case) -> list[Scraper]:
-    """The scraper of the results of ``case``, and one of its last line if it names one."""
-    scrapers: list[Scraper] = [scraper(case.scraper)] if case.scraper else []
-    if case.outputs:
-        scrapers = [tensor_text(case)]
+    """The scrapers of a case's results, tensors first, and one of its last line if it names one."""
+    scrapers: list[Scraper] = [tensor_text(case)] if case.outputs else []
+    scrapers += [scraper(case.scraper)] if case.scraper else []
     return scrapers + ([EndLine(case.last_line)] if case.last_line else [])
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from harness.reference.comparison import Alternatives, Comparison
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.reference.patterns import INFERENCES
 from harness.uart import Console, TensorKey, Tensors
-from harness.uart.scrapers import Check, ExpectedResults, TestResult
-from harness.uart.scrapers.base import REFERENCE, Mismatch, Stated
+from harness.uart.coverage import ConsoleCoverage, coverage_of
+from harness.uart.scrapers import Check, ExpectedResults, TestResult, reads_tests
+from harness.uart.scrapers.base import REFERENCE, Mismatch, Stated, both
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
@@ -87,11 +89,29 @@ def _gives_outputs(console: Console, case: Case) -> bool:
 
 def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
     """Check the results of the case's scraper, with the reference if the case has a model."""
+    expected = _expected_results(case, model, known)
+    checks = [one.check(expected) for one in console.scrapers[: len(case.least_of_each)]]
+    return checks[0] if len(checks) == 1 else both(*checks)
+
+
+def coverage_of_text(
+    console: Console, case: Case, model: Model | None, known: Rows = ()
+) -> ConsoleCoverage | None:
+    """Which numbers of the console were compared; None for records and for suites of tests."""
+    scrapers = console.scrapers[: len(case.least_of_each)]
+    if not scrapers or reads_tests(case.scraper):
+        return None
+    expected = _expected_results(case, model, known)
+    spans = chain.from_iterable(one.compared(expected) for one in scrapers)
+    return coverage_of(console.read_lines(), spans, case.expect.ignored)
+
+
+def _expected_results(case: Case, model: Model | None, known: Rows) -> ExpectedResults:
     comparison = None
     if case.reference == "numpy" and model is not None:
         interpreter = Interpreter.from_model(model, case.arithmetic)
         comparison = PrintedComparison(interpreter, case.tolerance, known, case.end != NEVER)
-    expected = ExpectedResults(
+    return ExpectedResults(
         values=case.expect.values,
         repeats=case.end == NEVER,
         tests=case.expect.tests,
@@ -100,7 +120,6 @@ def _check_scraped(console: Console, case: Case, model: Model | None, known: Row
         tolerance=case.tolerance,
         compare=comparison,
     )
-    return console.scrapers[0].check(expected)
 
 
 def _from_scraper(check: Check, results: int, model: Model | None) -> OutputCheck:

@@ -20,6 +20,7 @@ from harness.base.findings import Finding
 from harness.base.hints import NO_HINT, HintText
 from harness.base.platforms import place
 from harness.base.tables import key, plain
+from harness.uart.coverage import ConsoleCoverage
 from harness.uart.scrapers import TestResult
 from harness.uart.scrapers.base import Mismatch, Stated
 
@@ -189,6 +190,7 @@ class Evidence:
     budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
     stated: Stated | None = field(default=None, compare=False, repr=False)  # tensors
     mismatch: Mismatch | None = field(default=None, compare=False)  # None with another model
+    read: ConsoleCoverage | None = None  # how much of the text was compared; None: no text is read
 
 
 def _with_spread(value: float, result: CaseResult) -> str:
@@ -326,6 +328,7 @@ class CaseResult:
     coverage = _ResultField(lambda one: one.evidence.coverage)
     compared_with = _ResultField(lambda one: one.evidence.compared_with)
     budgets = _ResultField(lambda one: one.evidence.budgets)
+    read = _ResultField(lambda one: one.evidence.read)
 
     size = _ResultField(lambda one: one.measures.size)
     images = _ResultField(lambda one: one.measures.images)

@@ -34,12 +34,14 @@ _HEAD, _TAIL = 120, 60
 class Row:
     """A line of a transcript; ``noted`` if a finding refers to it.
 
-    ``number`` counts from 1; it is 0 for the line that replaces omitted ones.
+    ``unread``: it has numbers that were compared with nothing. ``number`` counts from 1; it is 0
+    for the line that replaces omitted ones.
     """
 
     text: str
     noted: bool = False
     number: int = 0
+    unread: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,12 @@ def _transcript(result: CaseResult) -> list[Row]:
     text = console.with_name("transcript.txt").read_text("utf-8", "backslashreplace")
     noted = {finding.line for finding in result.evidence.findings}
     lines = text.removesuffix("\n").split("\n") if text else []
-    rows = [Row(line, number in noted, number) for number, line in enumerate(lines, 1)]
+    read = result.evidence.read
+    unread = {one.line for one in read.unread} if read is not None else set()
+    rows = [
+        Row(line, number in noted, number, number in unread)
+        for number, line in enumerate(lines, 1)
+    ]
     if len(rows) <= _HEAD + _TAIL + 1:
         return rows
     left_out = rows[_HEAD:-_TAIL]

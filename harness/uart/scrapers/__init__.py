@@ -5,7 +5,7 @@ A scraper is chosen by name, or made from a regex in the case file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from harness.base.errors import UsageError
 from harness.uart.lines import Line
@@ -30,18 +30,28 @@ SCRAPERS: dict[str, type[Scraper]] = {
 _SUITES = {name: kind for name, kind in SCRAPERS.items() if issubclass(kind, TestScraper)}
 
 
-def scraper(name: str) -> Scraper:
-    """A new scraper by name, or from a regex with named groups (``/score: (?P<y>-?\\d+)/``).
+def scraper(name: str | Sequence[str]) -> Scraper:
+    """A new scraper by name, or from regexes with named groups (``/score: (?P<y>-?\\d+)/``).
 
     Raises :class:`UsageError` for an unknown name or a regex that cannot be used.
     """
-    if name.startswith("/") and name.endswith("/") and len(name) > 2:
-        return Pattern(name[1:-1])
-    try:
-        return SCRAPERS[name]()
-    except KeyError:
-        known = ", ".join(SCRAPERS)
-        raise UsageError(f"no scraper {name!r}", hint=f"one of {known}, or /a regex/") from None
+    names = [name] if isinstance(name, str) else list(name)
+    if names and all(map(is_regex, names)):
+        return Pattern(*(one[1:-1] for one in names))
+    if len(names) == 1 and names[0] in SCRAPERS:
+        return SCRAPERS[names[0]]()
+    unknown = next((one for one in names if not is_regex(one) and one not in SCRAPERS), None)
+    if unknown is None:
+        raise UsageError(
+            "several scrapers must all be regexes", hint="a scraper with a name stands alone"
+        )
+    known = ", ".join(SCRAPERS)
+    raise UsageError(f"no scraper {unknown!r}", hint=f"one of {known}, or /a regex/")
+
+
+def is_regex(name: str) -> bool:
+    """Whether a scraper is given as ``/a regex/``."""
+    return name.startswith("/") and name.endswith("/") and len(name) > 2
 
 
 def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
@@ -55,9 +65,9 @@ def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
     return {name: len(tried.results) for name, tried in scrapers.items() if tried.results}
 
 
-def reads_tests(name: str) -> bool:
+def reads_tests(name: str | Sequence[str]) -> bool:
     """Whether the scraper of that name reads a suite of tests."""
-    return name in _SUITES
+    return isinstance(name, str) and name in _SUITES
 
 
 def failed_tests(text: str) -> str:
@@ -78,6 +88,7 @@ __all__ = [
     "TensorText",
     "TestResult",
     "failed_tests",
+    "is_regex",
     "reads_tests",
     "scraper",
     "scrapers_that_fit",

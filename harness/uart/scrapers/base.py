@@ -16,6 +16,8 @@ from harness.uart.scrapers.readings import Readings
 
 #: One value of a result, read or expected.
 Value = float | str
+#: Characters of a console: the line's number, the first one, the one behind the last.
+Span = tuple[int, int, int]
 
 #: Most differences that a check lists; the others are counted.
 SHOWN = 20
@@ -37,6 +39,8 @@ class Scraped:
     values: Mapping[str, Value]
     line: int
     text: str
+    #: Where each value stands in the text.
+    places: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
 
 class Compare(Protocol):
@@ -127,6 +131,20 @@ class Check:
     mismatch: Mismatch | None = None  # its text is one of the problems
 
 
+def both(first: Check, second: Check) -> Check:
+    """The outcome of two checks of one console."""
+    return Check(
+        first.compared + second.compared,
+        first.mismatches + second.mismatches,
+        (*first.problems, *second.problems),
+        "\n".join(filter(None, (first.details, second.details))),
+        first.hint or second.hint,
+        compared_with=(*first.compared_with, *second.compared_with),
+        stated=first.stated,
+        mismatch=first.mismatch or second.mismatch,
+    )
+
+
 class Scraper(ABC):
     """Reads results from lines.
 
@@ -174,6 +192,10 @@ class Scraper(ABC):
     def reports_failures(self) -> bool:
         """True once the image's tests have ended and some failed."""
         return False
+
+    def compared(self, expected: ExpectedResults) -> Iterable[Span]:
+        """What :meth:`check` compares: by default the whole line of each result."""
+        return ((one.line, 0, len(one.text)) for one in self.results)
 
     def check(self, expected: ExpectedResults) -> Check:
         """Compare the results that were read with the expected ones."""

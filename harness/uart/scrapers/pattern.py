@@ -7,14 +7,14 @@ machine's load.) RE2 has no look-around and no back-references; a regex with the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import re2
 
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
-from harness.uart.scrapers.base import Scraped, Scraper
+from harness.uart.scrapers.base import ExpectedResults, Scraped, Scraper, Span
 
 #: Most characters of a regex.
 _LONGEST = 2000
@@ -43,26 +43,52 @@ def compile_regex(pattern: str, name: str) -> re2._Regexp:
 
 
 class Pattern(Scraper):
-    """Each line that matches gives one result: the text of every named group that matched."""
+    """Each line that one of the regexes matches gives a result: its named groups that matched.
 
-    def __init__(self, pattern: str) -> None:
+    The first regex that matches a line reads it.
+    """
+
+    def __init__(self, *patterns: str) -> None:
         super().__init__()
-        self._pattern = compile_regex(pattern, "the scraper's regex")
-        if not self._pattern.groupindex:
-            raise UsageError(
-                f"the scraper's regex {pattern!r} has no named group, so it reads no value",
-                hint=r"write e.g. 'score: (?P<score>-?\d+)'",
-            )
+        self._patterns = [compile_regex(one, "the scraper's regex") for one in patterns]
+        for pattern, compiled in zip(patterns, self._patterns, strict=True):
+            if not compiled.groupindex:
+                raise UsageError(
+                    f"the scraper's regex {pattern!r} has no named group, so it reads no value",
+                    hint=r"write e.g. 'score: (?P<score>-?\d+)'",
+                )
 
     def feed(self, line: Line) -> None:
         """Read one line."""
         # RE2 works on UTF-8; with bytes it does not convert positions to characters.
-        match = self._pattern.search(line.text.encode())
+        text = line.text.encode()
+        found = (match for one in self._patterns if (match := one.search(text)) is not None)
+        match = next(found, None)
         if match is None:
             return
-        groups = match.groupdict().items()
-        values = {name: text.decode() for name, text in groups if text is not None}
-        self.keep(Scraped(values, line.number, line.text))
+        groups = {name: data for name, data in match.groupdict().items() if data is not None}
+        values = {name: data.decode() for name, data in groups.items()}
+        index = match.re.groupindex  # RE2's spans know no names
+        places = {name: in_characters(line.text, match.span(index[name])) for name in groups}
+        self.keep(Scraped(values, line.number, line.text, places))
+
+    def compared(self, expected: ExpectedResults) -> Iterator[Span]:
+        """The groups that the case lists for each result."""
+        listed = len(expected.values)
+        results = self.results if expected.repeats else self.results[:listed]
+        for number, result in enumerate(results if listed else ()):
+            for name in expected.values[number % listed]:
+                if name in result.places:
+                    yield (result.line, *result.places[name])
+
+
+def in_characters(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """Positions in the UTF-8 of ``text`` as those in its characters."""
+    if text.isascii():
+        return span
+    data = text.encode()
+    first, last = (len(data[:one].decode("utf-8", "ignore")) for one in span)
+    return first, last
 
 
 class AbsentLines:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,16 +21,23 @@ from harness.base.hints import Hint
 from harness.base.text import count_of
 from harness.model import Model, Tensor
 from harness.uart.lines import Line, last_digit, number
-from harness.uart.scrapers.base import Check, ExpectedResults, Scraped, Scraper, first_rows
-from harness.uart.scrapers.pattern import compile_regex
+from harness.uart.scrapers.base import (
+    Check,
+    ExpectedResults,
+    Scraped,
+    Scraper,
+    Span,
+    first_rows,
+)
+from harness.uart.scrapers.pattern import compile_regex, in_characters
 from harness.uart.scrapers.readings import Elements, Readings
 
 #: ``quantized``: the elements as stored in memory; ``real``: the values that they represent.
 Form = Literal["quantized", "real"]
 #: The name of a regex's group for an element's position, counted from 0.
 INDEX = "index"
-#: Most numbers of one console that are kept.
-_MOST_NUMBERS = 10_000_000
+#: Most numbers of one console that are kept, and about how many of their places.
+_MOST_NUMBERS, _MOST_SPANS = 10_000_000, 200_000
 #: The largest integer up to which all integers are exact in a double.
 _MOST_EXACT = 2**53
 #: Text between the numbers of one group.
@@ -108,6 +115,12 @@ class _Reader:
                 units.append(unit)
         return position, values, units
 
+    def places(self, match: re2._Match, text: str) -> Iterator[tuple[int, int]]:
+        """Where the numbers of a match stand, in characters of its line."""
+        for group in range(1, self.pattern.groups + 1):
+            if match[group] is not None:
+                yield in_characters(text, match.span(group))
+
     def _number(self, word: str) -> tuple[float, float]:
         value = number(word)
         if value is None:
@@ -183,6 +196,8 @@ class TensorText(Scraper):
         self._ended: _Reader | None = None  # the tensor that has just completed an inference
         self._broken: list[_Broken] = []
         self._lines = array("Q")
+        self._open: list[Span] = []  # what the incomplete inference has read
+        self._read: list[Span] = []  # what the complete ones have read
 
     def feed(self, line: Line) -> None:
         """Read one line."""
@@ -220,6 +235,7 @@ class TensorText(Scraper):
             return
         reader.values += values
         reader.units += units
+        self._open += ((line.number, *span) for span in reader.places(match, line.text))
         self._partial = line
         self._ended = None
         if all(each.full for each in self._readers):
@@ -248,6 +264,9 @@ class TensorText(Scraper):
             return
         self.keep(Scraped({}, line.number, line.text))
         self._lines.append(line.number)
+        if len(self._read) < _MOST_SPANS:
+            self._read += self._open
+        self._open = []
         for reader in self._readers:
             reader.keep()
 
@@ -258,9 +277,14 @@ class TensorText(Scraper):
     def _abandon(self, broken: _Broken) -> None:
         """Drop the incomplete inference and keep the reason."""
         self._broken.append(broken)
+        self._open = []
         self._partial = self._ended = None
         for reader in self._readers:
             reader.drop()
+
+    def compared(self, expected: ExpectedResults) -> Sequence[Span]:
+        """The numbers of all complete inferences; from the inputs follow the outputs."""
+        return self._read
 
     @property
     def readings(self) -> Readings:
