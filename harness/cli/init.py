@@ -22,15 +22,19 @@ import click
     help="Only write hil_records.h, to print console records in your firmware.",
 )
 def init(folder: Path, console: Path | None, records: bool) -> None:
-    """Write hil.toml, its schema, test_firmware.py and a workflow for the firmware in FOLDER.
+    """Write a first case for the firmware in FOLDER: hil.toml, its schema, a test, a workflow.
 
-    Takes the newest ELF (also of a Zephyr build) and its model (a .tflite in FOLDER, or extracted
-    from the ELF), and runs the ELF twice for a second on the simulator to read its output. Existing
-    files are not overwritten.
+    Takes the newest ELF without a case (also of a Zephyr build), and runs it twice on the
+    simulator, with different timing, until it prints no more. Numbers that are inputs and outputs
+    of the model in the image (a .tflite in FOLDER, or extracted from the ELF) are compared with the
+    model. Other numbers and labels are copied, right or wrong: check them. Clocks, counters,
+    addresses, sizes and versions are known for no results.
 
-    If printed numbers are inputs and outputs of the model, the case compares them with the model.
-    Otherwise the printed values are copied, right or wrong: check them. For an image that shows a
-    failure (a fault, FAIL, ERROR) the case has no expected values.
+    Then it spoils each number, label and line of the console in turn, and says what the case does
+    not notice. For an image that shows a failure (a fault, FAIL, ERROR) nothing is expected.
+
+    Run it again for further images: it adds a case, and leaves what stands there. The workflow is
+    at the root of the repository, with a row for each folder.
 
     Firmware that prints records (--records writes a C header for it) does not need expected values:
     its tensors are compared exactly, its arena and time are measured (docs/records.md).
@@ -39,18 +43,24 @@ def init(folder: Path, console: Path | None, records: bool) -> None:
     tflm-hil init
     tflm-hil init my_application && tflm-hil run my_application
     """
-    from harness import starter  # noqa: PLC0415 - see cli/__init__
-    from harness.targets import Stop  # noqa: PLC0415
+    from harness.case.init import written  # noqa: PLC0415 - see cli/__init__
+    from harness.case.init.draft import draft  # noqa: PLC0415
 
     if records:
-        click.echo(f"wrote {starter.write_header(folder)}")
+        click.echo(f"wrote {written.write_header(folder)}")
         click.echo("next: include it, and print the records that its first lines show")
         return
-    contents = starter.scan(folder, console)
-    for path in starter.write(contents, folder):
+    elf, name, known = written.next_image(folder)
+    if elf is None:
+        click.echo(f"each image below {folder} has a case: {', '.join(known)}")
+        click.echo(f"next: tflm-hil run {folder} --update takes the values of new firmware")
+        return
+    drafted = draft(elf, folder, name, console)
+    files = written.write(drafted, folder, name)
+    for path in files.written:
         click.echo(f"wrote {path}")
-    if contents.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
-        click.echo(f"note: the run of the image failed: {contents.stop.replace('_', ' ')}")
-    for note in contents.notes():
+    for path in files.kept:
+        click.echo(f"kept {path}")
+    for note in (*drafted.notes(), *drafted.verdicts(), *files.notes):
         click.echo(note)
     click.echo(f"next: tflm-hil run {folder}; pytest {folder}")
