@@ -352,7 +352,7 @@ def _tensors(fit: Fit, *, ends: bool) -> list[str]:
 
 
 def _tensor(one: TensorRegex) -> str:
-    if one.form == "quantized":
+    if one.form != "real":
         return _literal(one.regex)
     return f"{{ regex = {_literal(one.regex)}, form = {_quoted(one.form)} }}"
 
