@@ -93,6 +93,7 @@ def _check_scraped(console: Console, case: Case, model: Model | None, known: Row
         comparison = PrintedComparison(interpreter, case.tolerance, known, case.end != NEVER)
     expected = ExpectedResults(
         values=case.expect.values,
+        rules=case.expect.compare,
         repeats=case.end == NEVER,
         tests=case.expect.tests,
         resets=any(kind == Kind.REBOOTED for kind, _ in case.expect.findings),

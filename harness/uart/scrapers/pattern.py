@@ -45,6 +45,8 @@ def compile_regex(pattern: str, name: str) -> re2._Regexp:
 class Pattern(Scraper):
     """Each line that matches gives one result: the text of every named group that matched."""
 
+    as_printed = True
+
     def __init__(self, pattern: str) -> None:
         super().__init__()
         self._pattern = compile_regex(pattern, "the scraper's regex")
@@ -53,6 +55,7 @@ class Pattern(Scraper):
                 f"the scraper's regex {pattern!r} has no named group, so it reads no value",
                 hint=r"write e.g. 'score: (?P<score>-?\d+)'",
             )
+        self.names = tuple(self._pattern.groupindex)
 
     def feed(self, line: Line) -> None:
         """Read one line."""

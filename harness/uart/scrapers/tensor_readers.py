@@ -19,7 +19,7 @@ from harness.base.text import count_of, short
 from harness.model import Tensor
 from harness.uart.lines import is_hex, last_digit, number
 from harness.uart.scrapers.pattern import compile_regex
-from harness.uart.scrapers.readings import Elements, PrintedValue, Labels
+from harness.uart.scrapers.readings import Elements, Labels, PrintedValue
 
 #: ``quantized``: the elements as stored in memory; ``real``: the values that they represent.
 Form = Literal["quantized", "real"]
