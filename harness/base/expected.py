@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from harness.base import tables
+from harness.base import numbers, tables
 from harness.base.findings import NOTES, Finding, Kind
 from harness.base.tables import key
 from harness.base.text import short
@@ -35,6 +35,36 @@ def printable(value: object) -> object:
 
 
 @dataclass(frozen=True)
+class ValueRule:
+    """How a value of a scraper's results is compared. With ``min`` or ``max`` it is a range."""
+
+    factor: Annotated[float, numbers.factor] = key(
+        1.0, "The printed number times the factor is the value: 0.01 for percent."
+    )
+    rounded: bool = key(
+        False, "The expected number, rounded or cut off to the printed digits, is the printed one."
+    )
+    tolerance: Annotated[float | None, numbers.tolerance] = key(
+        None, "Largest difference, in place of the case's."
+    )
+    min: Annotated[float | None, numbers.finite] = key(
+        None, "The least value of every result; none is listed."
+    )
+    max: Annotated[float | None, numbers.finite] = key(
+        None, "The largest value of every result; none is listed."
+    )
+
+    @property
+    def is_range(self) -> bool:
+        """Whether values lie in a range, in place of a list."""
+        return self.min is not None or self.max is not None
+
+
+#: By name of a value; one that is ignored is read and not compared.
+ValueRules = Mapping[str, Literal["ignored"] | ValueRule]
+
+
+@dataclass(frozen=True)
 class Expected:
     """What a run must show, and nothing else. Fields without a ``key`` are the sample table's.
 
@@ -49,6 +79,10 @@ class Expected:
     values: tuple[Mapping[str, Annotated[Any, printable]], ...] = key(
         (), "For scrapers: numbers and texts of each result in turn."
     )
+    compare: ValueRules = key(
+        {}, "How values of scrapers compare, by name: ignored, or with a factor, rounded, within a "
+        "tolerance or a range.",
+    )  # fmt: skip
     tests: Mapping[str, Literal["pass", "fail", "skip", "flaky"]] = key(
         {}, "For scrapers of test suites: tests that do not pass, and how they end."
     )
@@ -69,7 +103,7 @@ class Expected:
         """
         if self.outputs is not None:
             return self.outputs
-        return not self.findings or bool(self.values or self.tests)
+        return not self.findings or bool(self.values or self.compare or self.tests)
 
     def unmet(self, findings: Iterable[Finding]) -> list[str]:
         """A message for each expected finding that is not among ``findings``."""

@@ -62,6 +62,24 @@ def tolerance(value: object) -> float:
     return number
 
 
+@check("a finite number")
+def finite(value: object) -> float:
+    """A number that is neither infinite nor "not a number"."""
+    number = _number(value)
+    if number is None or not math.isfinite(number):
+        raise ValueError(f"{short(value)} is not a finite number")
+    return number
+
+
+@check("a number other than 0")
+def factor(value: object) -> float:
+    """A finite number by which printed ones are multiplied."""
+    number = _number(value)
+    if number is None or not math.isfinite(number) or number == 0:
+        raise ValueError(f"{short(value)} is not a factor: a finite number other than zero")
+    return number
+
+
 def given(rule: Callable[[object], Number], value: object, what: str) -> Number:
     """``rule(value)``; its ValueError becomes a :class:`UsageError` that begins with ``what``."""
     try:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from harness.base.errors import UsageError
 from harness.case.case import NEVER, SYSTEM_OFF, Case
 from harness.case.observe import tensor_text
+from harness.case.value_rules import refuse_rules
 from harness.uart import scraper
 from harness.uart.scrapers import AbsentLines, EndLine, is_regex
 from harness.uart.scrapers.pattern import compile_regex
@@ -25,6 +26,7 @@ def refuse_contradictions(case: Case, given: Collection[str]) -> None:
     AbsentLines(case.expect.lines_absent)  # raises UsageError for a broken regex
     if not all(case.expect.values):
         raise UsageError("each of expect.values is a table of numbers and texts")
+    refuse_rules(case)
     _check_printed(case)
     _check_end(case, given)
     refuse_nothing_expected(case)
@@ -72,7 +74,7 @@ def _check_printed(case: Case) -> None:
     }
     for key in (key for key, value in others.items() if value):
         raise UsageError(f"outputs compares with the model and cannot stand beside {key}")
-    if bool(case.scraper) != bool(case.expect.values):
+    if bool(case.scraper) != bool(case.expect.values or case.expect.compare):
         raise UsageError(
             "beside outputs, a scraper's regex and expect.values go together",
             hint="the scraper reads lines other than the tensors, and expect.values lists them",

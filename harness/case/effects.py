@@ -15,7 +15,7 @@ from harness.case.case import Case
 from harness.case.observation import Observation
 from harness.case.outputs import OutputCheck
 from harness.targets.registry import target
-from harness.uart.scrapers.base import REFERENCE
+from harness.uart.scrapers.base import RANGES, REFERENCE
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ def _comparison(run: JudgedRun) -> Iterator[str]:
 def _tolerance(run: JudgedRun) -> Iterator[str]:
     if not run.outputs.compared and not run.lacks_results:
         yield "no number was compared"
+    elif run.outputs.compared_with == RANGES:
+        yield "only ranges were compared"
 
 
 def _inferences(run: JudgedRun) -> Iterator[str]:

@@ -483,7 +483,12 @@ def _refuse_keys_of_runs(case: Case) -> None:
     expect = case.expect
     if "expect" not in case.written:
         return
-    given = {"outputs": expect.outputs is not None, "values": expect.values, "tests": expect.tests}
+    given = {
+        "outputs": expect.outputs is not None,
+        "values": expect.values,
+        "compare": expect.compare,
+        "tests": expect.tests,
+    }
     for name in (name for name, value in given.items() if value):
         raise UsageError(
             f"expect.{name} is for a run: a session compares outputs itself",

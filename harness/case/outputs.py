@@ -102,8 +102,9 @@ def coverage_of_text(
     if not scrapers or reads_tests(case.scraper):
         return None
     expected = _expected_results(case, model, known)
-    spans = chain.from_iterable(one.compared(expected) for one in scrapers)
-    return coverage_of(console.read_lines(), spans, case.expect.ignored)
+    compared = chain.from_iterable(one.compared(expected) for one in scrapers)
+    left_out = chain.from_iterable(one.left_out_by_name(expected) for one in scrapers)
+    return coverage_of(console.read_lines(), compared, left_out, case.expect.ignored)
 
 
 def _expected_results(case: Case, model: Model | None, known: Rows) -> ExpectedResults:
@@ -113,6 +114,7 @@ def _expected_results(case: Case, model: Model | None, known: Rows) -> ExpectedR
         comparison = PrintedComparison(interpreter, case.tolerance, known, case.end != NEVER)
     return ExpectedResults(
         values=case.expect.values,
+        rules=case.expect.compare,
         repeats=case.end == NEVER,
         tests=case.expect.tests,
         resets=any(kind == Kind.REBOOTED for kind, _ in case.expect.findings),

@@ -23,15 +23,20 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.base.text import count_of
-from harness.case.mismatch import mismatch_of
+from harness.case.printed_outputs import (
+    Differences,
+    PrintedElements,
+    PrintedLabels,
+    PrintedOutput,
+    as_mismatch,
+    numbers_of,
+)
 from harness.model import Tensor
-from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
-from harness.reference.comparison import Comparison
+from harness.reference import Interpreter, alternatives, quantize
 from harness.reference.float_error import allowed_in_batch
-from harness.reference.patterns import INFERENCES
 from harness.uart.scrapers import Check
 from harness.uart.scrapers.base import REFERENCE, Stated, first_rows
-from harness.uart.scrapers.readings import Elements, Readings
+from harness.uart.scrapers.readings import Elements, Labels, Readings
 
 Array = npt.NDArray[np.generic]
 Reals = npt.NDArray[np.float64]
@@ -40,8 +45,6 @@ Reals = npt.NDArray[np.float64]
 _MOST_NEAR = 8
 #: Elements of float inputs that are varied by one unit of the last digit; with more, none.
 _MOST_VARIED = 1024
-#: Relative error of (q - zero_point) * scale in single precision.
-_DEQUANTIZED = 2.0**-22
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class PrintedComparison:
                 return f"{len(read)} {role}s are printed, the model has {len(tensors)}"
             for one, tensor in zip(read, tensors, strict=True):
                 size = math.prod(tensor.shape)
-                if len(one.values) != len(readings.lines) * size:
+                if isinstance(one, Elements) and len(one.values) != len(readings.lines) * size:
                     printed = count_of(len(one.values) // len(readings.lines), "number")
                     return f"{role} {tensor.name}: {printed} printed, it has {size}"
         return ""
@@ -97,7 +100,7 @@ class PrintedComparison:
     def _best_attempt(self, readings: Readings, count: int) -> _Attempt:
         """The attempt with the fewest differences: an image rounds inputs or truncates."""
         read_outputs = zip(readings.outputs, self.interpreter.outputs, strict=True)
-        outputs = tuple(_Output.of(*pair, count) for pair in read_outputs)
+        outputs = tuple(self._output(*pair, count) for pair in read_outputs)
         if not readings.inputs:
             fixed = tuple(_Input.known(index, tensor, self.known, count)
                           for index, tensor in enumerate(self.interpreter.inputs))  # fmt: skip
@@ -116,6 +119,11 @@ class PrintedComparison:
                 break
         assert best is not None
         return best
+
+    def _output(self, one: Elements | Labels, tensor: Tensor, count: int) -> PrintedOutput:
+        if isinstance(one, Labels):
+            return PrintedLabels.of(one, tensor, count, by_digits=self.tolerance is None)
+        return PrintedElements.of(one, tensor, count)
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,7 @@ class _Input:
 
     @classmethod
     def read(cls, one: Elements, tensor: Tensor, count: int, *, truncate: bool) -> _Input:
-        values, units = _numbers(one, tensor, count)
+        values, units = numbers_of(one, tensor, count)
 
         def as_tensor(numbers: Reals) -> Array:
             if not (one.real and tensor.scale):
@@ -159,45 +167,6 @@ class _Input:
         return self.value.dtype.kind == "f"
 
 
-@dataclass(frozen=True)
-class _Output:
-    """One output tensor as it was printed: real numbers, or the tensor's own type."""
-
-    tensor: Tensor
-    obtained: Array  # (inferences, *shape)
-    units: Reals
-    real: bool
-
-    @classmethod
-    def of(cls, one: Elements, tensor: Tensor, count: int) -> _Output:
-        values, units = _numbers(one, tensor, count)
-        return cls(tensor, values if one.real else values.astype(tensor.dtype), units, one.real)
-
-    @property
-    def scale(self) -> float:
-        """The printed value of one unit of the tensor."""
-        return self.tensor.scale if self.real and self.tensor.scale else 1.0
-
-    def as_printed(self, computed: Array) -> Array:
-        """Convert a tensor of the reference to the printed form."""
-        if not self.real:
-            return computed
-        if self.tensor.scale:
-            computed = dequantize(computed, self.tensor.scale, self.tensor.zero_point)
-        return computed.astype(np.float64)
-
-    def by_digits(self, computed: Array) -> Reals:
-        """The error that the printed digits allow, element by element."""
-        if not (self.real and self.tensor.scale):
-            return self.units
-        return self.units + np.abs(self.as_printed(computed).astype(np.float64)) * _DEQUANTIZED
-
-    def agrees(self, computed: Array, allowed: Reals, run: int | slice) -> npt.NDArray[np.bool_]:
-        """Which elements of a run, or of several, differ by at most ``allowed``."""
-        expected = self.as_printed(computed).astype(np.float64)
-        return np.asarray(np.abs(self.obtained[run].astype(np.float64) - expected) <= allowed[run])
-
-
 class _Attempt:
     """The comparison under the assumption that inputs were quantized in one way."""
 
@@ -206,7 +175,7 @@ class _Attempt:
         interpreter: Interpreter,
         tolerance: float | None,
         inputs: tuple[_Input, ...],
-        outputs: tuple[_Output, ...],
+        outputs: tuple[PrintedOutput, ...],
         way: str = "",
     ) -> None:
         self._interpreter, self._inputs, self._outputs, self._way = (
@@ -282,26 +251,13 @@ class _Attempt:
     def check(self, problems: tuple[str, ...], lines: Sequence[int]) -> Check:
         """The result; ``lines`` are the console lines at which inferences were complete."""
         details = [f"inputs quantized by {self._way}"] if self._way else []
-        compared = mismatches = 0
-        differing: list[tuple[str, Comparison]] = []
-        for index, output in enumerate(self._outputs):
-            others = {} if output.real else alternatives(
-                self._interpreter, self._values, index, batch=True
-            )  # fmt: skip
-            expected = output.as_printed(self._computed[index])
-            comparison = compare(
-                output.obtained, expected, tolerance=self._allowed[index], alternatives=others,
-                rows=INFERENCES,
-            )  # fmt: skip
-            compared += comparison.total
-            mismatches += comparison.mismatches
-            if not comparison.equal:
-                differing.append((output.tensor.name, comparison))
-                details.append(f"{output.tensor.name} [inference, element ...]: {comparison}")
+        parts = [self._differences(index) for index in range(len(self._outputs))]
+        details += [part.details for part in parts if part.details]
+        compared, mismatches = sum(one.compared for one in parts), sum(one.count for one in parts)
         mismatch = None
         if mismatches:
             text = f"{mismatches} of {compared} printed values are not what the model computes"
-            mismatch = mismatch_of(text, differing)
+            mismatch = as_mismatch(text, parts)
             problems = (*problems, str(mismatch))
             places = (
                 f"inference {run}: line {lines[int(run)]}" for run in np.flatnonzero(self.wrong)
@@ -309,23 +265,27 @@ class _Attempt:
             details += first_rows(places)[1]
         if len(self.wrong) > 1 and all((value == value[0]).all() for value in self._values):
             details.append("all inferences had the same input")
-        stated = Stated(
-            tuple(self._values),
-            tuple(one.obtained for one in self._outputs),
-            tuple((one.low, one.high) for one in self._inputs),
-        )
         return Check(
             compared, mismatches, problems, "\n".join(details), compared_with=(REFERENCE,),
-            stated=stated, mismatch=mismatch,
+            stated=self._stated(), mismatch=mismatch,
         )  # fmt: skip
 
+    def _differences(self, index: int) -> Differences:
+        output, both = self._outputs[index], (self._computed[index], self._allowed[index])
+        if isinstance(output, PrintedLabels):
+            return output.differences(*both)
+        others = {} if output.real else alternatives(
+            self._interpreter, self._values, index, batch=True
+        )  # fmt: skip
+        return output.differences(*both, others)
 
-def _numbers(one: Elements, tensor: Tensor, count: int) -> tuple[Reals, Reals]:
-    """Values and units of the last digit of ``count`` inferences, (count, *shape)."""
-    size = count * math.prod(tensor.shape)
-    shape = (count, *tensor.shape)
-    values, units = (np.array(each[:size], np.float64) for each in (one.values, one.units))
-    return values.reshape(shape), units.reshape(shape)
+    def _stated(self) -> Stated | None:
+        """All tensors; None if labels stand for one."""
+        outputs = [one.obtained for one in self._outputs if isinstance(one, PrintedElements)]
+        if len(outputs) < len(self._outputs):
+            return None
+        ranges = tuple((one.low, one.high) for one in self._inputs)
+        return Stated(tuple(self._values), tuple(outputs), ranges)
 
 
 def _with(value: Array, at: int, end: Array) -> Array:

@@ -32,13 +32,13 @@ class Difference:
     allowed: float = 0.0
 
     def __str__(self) -> str:
-        obtained, expected = _distinguishable(self.obtained, self.expected)
+        obtained, expected = distinguishable(self.obtained, self.expected)
         bound = f", {self.allowed:.3g} allowed" if self.allowed else ""
         return f"{_place(self.index)}: obtained {obtained}, expected {expected}{bound}"
 
     def sentence(self, name: str, rows: Rows | None = None) -> str:
         """The difference of a tensor called ``name``; its first axis counts ``rows``."""
-        obtained, expected = _distinguishable(self.obtained, self.expected)
+        obtained, expected = distinguishable(self.obtained, self.expected)
         lead = 0 if rows is None else 1
         of = f" of {rows.noun} {self.index[0] + rows.first}" if rows is not None else ""
         return f"{name}{_place(self.index[lead:])}{of} is {obtained}, expected {expected}"
@@ -48,7 +48,7 @@ def _place(index: Sequence[int]) -> str:
     return f"[{', '.join(map(str, index))}]"
 
 
-def _distinguishable(a: float, b: float) -> tuple[str, str]:
+def distinguishable(a: float, b: float) -> tuple[str, str]:
     """Both numbers as text, with 6, 9 (float32) or 17 (float64) digits: the fewest that differ."""
     texts = [(f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in (6, 9, 17)]
     return next((pair for pair in texts if pair[0] != pair[1]), texts[0])

@@ -189,8 +189,7 @@ def _transcript(result: CaseResult) -> list[Row]:
     read = result.evidence.read
     unread = {one.line for one in read.unread} if read is not None else set()
     rows = [
-        Row(line, number in noted, number, number in unread)
-        for number, line in enumerate(lines, 1)
+        Row(line, number in noted, number, number in unread) for number, line in enumerate(lines, 1)
     ]
     if len(rows) <= _HEAD + _TAIL + 1:
         return rows

@@ -69,15 +69,16 @@ class ConsoleCoverage:
 
 
 def coverage_of(
-    lines: Iterable[Line], compared: Iterable[Span], ignored: Sequence[str] = ()
+    lines: Iterable[Line],
+    compared: Iterable[Span],
+    left_out: Iterable[Span] = (),
+    ignored: Sequence[str] = (),
 ) -> ConsoleCoverage:
     """The coverage of ``lines``, of which the spans ``compared`` were compared.
 
-    ``ignored`` are regexes: numbers in their matches need no check.
+    Numbers in the spans ``left_out``, and in matches of the regexes ``ignored``, need no check.
     """
-    by_line: dict[int, list[tuple[int, int]]] = {}
-    for number, start, end in compared:
-        by_line.setdefault(number, []).append((start, end))
+    by_line, free_by_line = _by_line(compared), _by_line(left_out)
     patterns = [compile_regex(one, "the regex of expect.ignored") for one in ignored]
     numbers = checked = skipped = printed = read = 0
     unread: list[UnreadLine] = []
@@ -86,7 +87,8 @@ def coverage_of(
             continue
         spans, missed = by_line.get(line.number, []), []
         found = list(NUMBER.finditer(line.text))
-        free = [span for one in patterns for span in _matches(one, line.text)] if found else []
+        free = [*free_by_line.get(line.number, ())]
+        free += [span for one in patterns for span in _matches(one, line.text)] if found else []
         for each in found:
             if _inside(each.span(), spans):
                 checked += 1
@@ -100,6 +102,13 @@ def coverage_of(
         if missed and len(unread) < _MOST_UNREAD:
             unread.append(UnreadLine(line.number, line.text[:_SHOWN], tuple(missed)))
     return ConsoleCoverage(numbers, checked, skipped, printed, read, tuple(unread))
+
+
+def _by_line(spans: Iterable[Span]) -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for number, start, end in spans:
+        found.setdefault(number, []).append((start, end))
+    return found
 
 
 def _matches(pattern: re2._Regexp, text: str) -> Iterator[tuple[int, int]]:

@@ -21,6 +21,7 @@ _NUMBER = re.compile(
     r"(?:\*2\^(?P<power>[-+]?\d{1,3}))?",
     re.ASCII,
 )
+_HEX = re.compile(r"[-+]?0[xX][0-9a-fA-F]{1,16}", re.ASCII)
 _DIGITS = re.compile(
     r"-?\d+(?:\.(?P<decimals>\d*))?(?:[eE](?P<ten>[-+]?\d+))?(?:\*2\^(?P<two>[-+]?\d+))?", re.ASCII
 )
@@ -122,15 +123,24 @@ def _text(raw: bytes) -> str:
 
 
 def number(text: str) -> float | None:
-    """The value of a printed number, decimal or ``mantissa*2^exponent``; None for other text.
+    """The value of a printed number; None for other text.
 
-    Infinity, NaN and numbers too large for a float are None, too.
+    It is decimal (``-12``, ``1e-3``), ``mantissa*2^exponent`` or hexadecimal (``0xAA``, of at most
+    64 bits). Infinity, NaN and numbers too large for a float are None, too.
     """
-    match = _NUMBER.fullmatch(text.strip())
+    text = text.strip()
+    if is_hex(text):
+        return float(int(text, 16))
+    match = _NUMBER.fullmatch(text)
     if match is None:
         return None
     value = float(match["mantissa"]) * 2.0 ** int(match["power"] or 0)
     return value if math.isfinite(value) else None
+
+
+def is_hex(text: str) -> bool:
+    """Whether ``text`` is a hexadecimal number, ``0x..``."""
+    return _HEX.fullmatch(text) is not None
 
 
 def last_digit(text: str) -> float:
@@ -139,7 +149,10 @@ def last_digit(text: str) -> float:
     TFLM's own printer (``1.2566366*2^-2``) omits trailing zeros of seven decimals, of which the
     last is not exact. It prints 0 as ``1.0*2^-127``.
     """
-    digits = _DIGITS.fullmatch(text.strip().lstrip("+"))
+    text = text.strip()
+    if is_hex(text):
+        return 1.0
+    digits = _DIGITS.fullmatch(text.lstrip("+"))
     if digits is None:
         return 0.0
     exponent = int(digits["ten"] or 0) - len(digits["decimals"] or "")

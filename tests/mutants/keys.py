@@ -12,7 +12,7 @@ from harness.base import paths
 MODEL = str(paths.models() / "hello_world_int8.tflite")
 ROWS = str(paths.models() / "hello_world_test.npz")
 TEXT = {"scraper": "/(?P<y>a)/"}
-PRINTED = {"model": MODEL, "inputs": ["x: (.)"]}
+PRINTED = {"model": MODEL, "inputs": [{"regex": "x: (.)", "factor": 0.01}]}
 
 #: Key -> a value as TOML has it, and the keys that it needs beside it.
 VALUES: dict[str, tuple[object, dict[str, object]]] = {
@@ -31,7 +31,14 @@ VALUES: dict[str, tuple[object, dict[str, object]]] = {
     "rounding": ("single", {}),
     "multipliers": ("single", {}),
     "tolerance": (0.5, {}),
-    "expect": ({"values": [{"y": 3, "state": "on"}], "lines_absent": ["^E: "]}, TEXT),
+    "expect": (
+        {
+            "values": [{"y": 3, "state": "on"}],
+            "compare": {"y": {"rounded": True}},
+            "lines_absent": ["^E: "],
+        },
+        TEXT,
+    ),
     "budgets": ({"flash": "64 KB", "operators": {"CONV_2D": 600}}, {}),
     "baseline": ("base.json", {}),
     "end": ({"line": "^done$"}, TEXT),

@@ -50,6 +50,20 @@ def test_a_tolerance_is_finite_and_not_negative(value: object) -> None:
     assert numbers.tolerance(0) == 0
 
 
+@pytest.mark.parametrize("value", [None, True, "", [], math.nan, math.inf, 10**400, 0])
+def test_a_factor_is_finite_and_not_zero(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a factor"):
+        numbers.factor(value)
+    assert numbers.factor(-0.01) == -0.01
+
+
+@pytest.mark.parametrize("value", [None, True, "", [], math.nan, -math.inf, 10**400])
+def test_a_limit_is_finite(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a finite number"):
+        numbers.finite(value)
+    assert numbers.finite(-5) == -5
+
+
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary())
 
 

@@ -22,8 +22,9 @@ from harness.model import Model, Tensor
 from harness.reference import Interpreter
 from harness.uart.lines import Line, number
 from harness.uart.scrapers import Check, ExpectedResults, PrintedTensors, TensorRegex, TensorText
+from harness.uart.scrapers.readings import Elements
 
-_INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+_INTEGER = re.compile(r"[-+]?\d+|0[xX][0-9a-fA-F]+", re.ASCII)
 #: What may be a tensor: inputs may count from line to line.
 _NUMBERS = (Holds.VALUE, Holds.COUNTER)
 #: So many differing outputs that are right are no coincidence.
@@ -103,7 +104,8 @@ def _fit(
         scraper.feed(line)
     if scraper.findings or not scraper.results:
         return None
-    outputs = [value for one in scraper.readings.outputs for value in one.values]
+    read = [one for one in scraper.readings.outputs if isinstance(one, Elements)]
+    outputs = [value for one in read for value in one.values]
     size = sum(math.prod(tensor.shape) for tensor in model.outputs)
     differing = len({tuple(outputs[at : at + size]) for at in range(0, len(outputs), size)})
     if differing < 2 and len(set(outputs)) < _SURE:
@@ -206,6 +208,8 @@ def _as_tensor(regex: str, values: Sequence[str], tensor: Tensor) -> Iterator[Te
         yield TensorRegex(regex)
     if tensor.scale:
         yield TensorRegex(regex, "real")
+    if "%" in regex and (tensor.scale or tensor.dtype.startswith("float")):
+        yield TensorRegex(regex, factor=0.01)
 
 
 def _regex(shape: Shape, start: int, size: int) -> str:

@@ -199,10 +199,12 @@ def _nothing_expected(table: Table, drafted: Draft) -> None:
 def _regexes(given: tuple[Any, ...], *, multiline: bool = True) -> tomlkit.items.Array:
     array = tomlkit.array().multiline(multiline)
     for one in given:
-        if isinstance(one, TensorRegex) and one.form != TensorRegex("").form:
+        if isinstance(one, TensorRegex) and one != TensorRegex(one.regex):
             table = tomlkit.inline_table()
             table.append("regex", _literal(one.regex))
-            table.append("form", one.form)
+            for key in ("form", "factor"):
+                if getattr(one, key) != getattr(TensorRegex(""), key):
+                    table.append(key, getattr(one, key))
             array.append(table)
         else:
             array.append(_literal(one.regex if isinstance(one, TensorRegex) else one))

@@ -13,7 +13,8 @@ from harness.uart.scrapers.base import Check, ExpectedResults, Scraped, Scraper,
 from harness.uart.scrapers.hello_world import HelloWorld
 from harness.uart.scrapers.pattern import AbsentLines, EndLine, Pattern
 from harness.uart.scrapers.person_detection import PersonDetection
-from harness.uart.scrapers.tensors import PrintedTensors, TensorRegex, TensorText
+from harness.uart.scrapers.tensor_readers import TensorRegex
+from harness.uart.scrapers.tensors import PrintedTensors, TensorText
 from harness.uart.scrapers.tests import TestScraper
 from harness.uart.scrapers.unit_tests import UnitTests
 from harness.uart.scrapers.unity import Unity

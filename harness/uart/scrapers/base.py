@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol
 
+from harness.base.expected import ValueRule, ValueRules
 from harness.base.findings import Finding, Findings, Kind
 from harness.base.hints import NO_HINT, Hint, HintText
-from harness.uart.lines import Line, last_digit, number
+from harness.uart.lines import Line, is_hex, last_digit, number
 from harness.uart.scrapers.readings import Readings
+from harness.uart.scrapers.rules import Value, allowed, difference, number_of
 
-#: One value of a result, read or expected.
-Value = float | str
 #: Characters of a console: the line's number, the first one, the one behind the last.
 Span = tuple[int, int, int]
 
@@ -25,6 +25,7 @@ SHOWN = 20
 MOST_RESULTS = 100_000
 #: Names of the references of comparisons, in all reports.
 LISTED_VALUES, REFERENCE = "expect.values", "the NumPy reference"
+RANGES = "the ranges of expect.compare"
 OWN_TESTS = "the image's own tests"
 #: What C libraries print for floats that are not numbers.
 _SPECIAL = ("nan", "inf", "infinity")
@@ -56,12 +57,24 @@ class ExpectedResults:
     """The results that a case expects, as plain data."""
 
     values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
+    rules: ValueRules = field(default_factory=dict)  # of values, by name
     repeats: bool = False  # the firmware never ends: its results repeat values
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip, flaky
     resets: bool = False  # the image resets the chip on purpose
     names_end: bool = False  # the case names the image's last line
     tolerance: float | None = None
     compare: Compare | None = None
+
+    @property
+    def ranges(self) -> Mapping[str, ValueRule]:
+        """The rules that need no listed value."""
+        rules = self.rules.items()
+        return {name: rule for name, rule in rules if rule != "ignored" and rule.is_range}
+
+    def rule(self, name: str) -> ValueRule | None:
+        """How the listed value of that name is compared; None for one that is ignored."""
+        rule = self.rules.get(name, ValueRule())
+        return None if rule == "ignored" else rule
 
 
 @dataclass(frozen=True)
@@ -155,6 +168,10 @@ class Scraper(ABC):
 
     end: bytes | None = None
     owner: int = 0
+    #: Names of the values of results, () if they are not known before.
+    names: Sequence[str] = ()
+    #: Whether values are texts as they were printed, with all of their digits.
+    as_printed: bool = False
 
     def __init__(self) -> None:
         self.results: list[Scraped] = []
@@ -197,6 +214,10 @@ class Scraper(ABC):
         """What :meth:`check` compares: by default the whole line of each result."""
         return ((one.line, 0, len(one.text)) for one in self.results)
 
+    def left_out_by_name(self, expected: ExpectedResults) -> Iterable[Span]:
+        """What the case says is not to be compared."""
+        return ()
+
     def check(self, expected: ExpectedResults) -> Check:
         """Compare the results that were read with the expected ones."""
         check = self._check(expected)
@@ -209,7 +230,7 @@ class Scraper(ABC):
     def _check(self, expected: ExpectedResults) -> Check:
         if expected.tests:
             return Check(problems=("expect.tests needs a scraper that reads tests",))
-        if expected.values:
+        if expected.values or expected.ranges:
             return against_values(self.results, expected)
         if not self.results:
             return Check(problems=("no result was printed",))
@@ -225,18 +246,19 @@ class Scraper(ABC):
 
 @dataclass(frozen=True)
 class _Compared:
-    """One value of a result and the one that is expected."""
+    """One value of a result and the one that is expected; None if its rule is a range."""
 
     result: int  # counted from 1
     name: str
     got: Value | None
-    expected: Value
+    expected: Value | None
     others: str  # texts of the same result, which identify it for the reader
+    rule: ValueRule
     tolerance: float
 
-    @property
+    @cached_property
     def difference(self) -> str:
-        return _difference(self.got, self.expected, self.tolerance)
+        return difference(self.got, self.expected, self.rule, self.tolerance)
 
     @property
     def special(self) -> bool:
@@ -249,27 +271,27 @@ class _Compared:
         """The value that was read as a number; None if it is none."""
         if self.special and isinstance(self.got, str):
             return float(self.got)
-        return number(self.got) if isinstance(self.got, str) else self.got
+        return None if self.got is None else number_of(self.got, self.rule)
 
     @property
-    def digit(self) -> float:
-        """One unit of the last digit of a number with decimals, else 0."""
-        if not isinstance(self.got, str) or self.got.lstrip("+-").isdecimal():
-            return 0.0
-        return last_digit(self.got)
+    def allowed(self) -> float:
+        """The tolerance, and one unit of the last digit of a number with decimals."""
+        within = allowed(self.rule, self.tolerance)
+        if not isinstance(self.got, str) or is_hex(self.got):
+            return within
+        whole = self.got.lstrip("+-").isdecimal() and not self.rule.rounded
+        return within + (0.0 if whole else last_digit(self.got) * abs(self.rule.factor))
 
 
 def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Check:
-    """Compare results with the case's list, in order; missing and extra results are problems."""
+    """Compare results with the case's list, in order, and with ranges.
+
+    Missing and extra results are problems, and so is a range of a value that no result has.
+    """
     listed = len(expected.values)
-    matched = results if expected.repeats else results[:listed]
+    matched = results[:listed] if listed and not expected.repeats else results
     extra = results[len(matched) :]
-    compared = [
-        _Compared(index, name, result.values.get(name), value, _named(result, name),
-                  expected.tolerance or 0.0)
-        for index, result in enumerate(matched, 1)
-        for name, value in expected.values[(index - 1) % listed].items()
-    ]  # fmt: skip
+    compared = list(_compared(matched, expected))
     differing = [one for one in compared if one.difference]
     _, rows = first_rows(
         f"result {one.result}{one.others}: {one.name} is {one.difference}" for one in differing
@@ -279,16 +301,42 @@ def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Che
     mismatch = _mismatch(compared, differing) if differing else None
     problems += [str(mismatch)] if mismatch is not None else []
     problems += [came] if extra else []
+    problems += _without_value(compared, expected)
     if extra:
         first = extra[0]
         rows.append(f"result {listed + 1}, not expected: line {first.line} {first.text[:80]!r}")
     hint = NO_HINT
-    if differing and expected.repeats and differing[0].result > listed:
+    if differing and expected.repeats and differing[0].result > listed > 0:
         hint = Hint.LIST_A_ROUND.told()
+    sources = {LISTED_VALUES if one.expected is not None else RANGES: None for one in compared}
     return Check(
         len(compared), len(differing), tuple(problems), "\n".join(rows), hint,
-        compared_with=(LISTED_VALUES,), mismatch=mismatch,
+        compared_with=tuple(sources), mismatch=mismatch,
     )  # fmt: skip
+
+
+def _compared(results: Sequence[Scraped], expected: ExpectedResults) -> Iterator[_Compared]:
+    """The values that are listed, and those with a range."""
+    tolerance, ranges = expected.tolerance or 0.0, expected.ranges
+    for index, result in enumerate(results, 1):
+        wanted = expected.values[(index - 1) % len(expected.values)] if expected.values else {}
+        for name, value in wanted.items():
+            rule = expected.rule(name)
+            if rule is not None:
+                got, others = result.values.get(name), _named(result, name)
+                yield _Compared(index, name, got, value, others, rule, tolerance)
+        for name, rule in ranges.items():
+            if name in result.values:
+                got, others = result.values[name], _named(result, name)
+                yield _Compared(index, name, got, None, others, rule, tolerance)
+
+
+def _without_value(compared: Iterable[_Compared], expected: ExpectedResults) -> Iterator[str]:
+    """A problem for each range that no value was compared with."""
+    seen = {one.name for one in compared}
+    for name in expected.ranges:
+        if name not in seen:
+            yield f"no result has {name}, of which expect.compare has a range"
 
 
 def _mismatch(compared: Sequence[_Compared], differing: Sequence[_Compared]) -> Mismatch:
@@ -324,12 +372,12 @@ def _pattern_of(values: Sequence[_Compared]) -> str:
         got = [str(one.got) for one in values]
         return patterns.pattern_of_labels(got, [str(one) for one in expected], patterns.RESULTS)
     numbers = [one.obtained for one in values if one.obtained is not None]
-    wanted = [one for one in expected if not isinstance(one, str)]
+    wanted = [one for one in expected if isinstance(one, (int, float))]
     if not len(numbers) == len(wanted) == len(values):
         return ""
     wrong = [bool(one.difference) for one in values]
-    allowed = values[0].tolerance + max(one.digit for one in values)
-    return patterns.pattern_of_numbers(numbers, wanted, wrong, allowed)
+    limit = max(one.allowed for one in values)
+    return patterns.pattern_of_numbers(numbers, wanted, wrong, limit)
 
 
 def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
@@ -338,20 +386,6 @@ def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
     shown = list(islice(remaining, SHOWN))
     more = sum(1 for _ in remaining)
     return len(shown) + more, [*shown, f"and {more:,} more"] if more else shown
-
-
-def _difference(got: Value | None, value: Value, tolerance: float) -> str:
-    """The difference of ``got`` and ``value``; "" for equal text or a number within tolerance."""
-    if got is None:
-        return f"not there, expected {_shown(value)}"
-    if isinstance(value, str):
-        return "" if got == value else f"{_shown(got)}, expected {value!r}"
-    read = number(got) if isinstance(got, str) else got
-    # A number read as mantissa * 2^exponent may differ from the decimal one by rounding.
-    if read is not None and math.isclose(read, value, rel_tol=1e-12, abs_tol=tolerance):
-        return ""
-    shown = _shown(got) if read is None or not isinstance(got, str) else got[:80]
-    return f"{shown}, expected {_shown(value)}"
 
 
 def _named(result: Scraped, name: str) -> str:
@@ -363,7 +397,3 @@ def _named(result: Scraped, name: str) -> str:
         if isinstance(text, str) and number(text) is None
     ]
     return f" ({', '.join(texts)})" if texts else ""
-
-
-def _shown(value: Value) -> str:
-    return repr(value[:80]) if isinstance(value, str) else f"{value:.9g}"

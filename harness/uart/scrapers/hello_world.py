@@ -34,6 +34,8 @@ CYCLES = (20, 1000)
 class HelloWorld(Scraper):
     """x and y of each inference: x must follow the sample's sequence, y must be the model's."""
 
+    names = ("x", "y")
+
     def __init__(self) -> None:
         super().__init__()
         self._elements = (Elements(real=True), Elements(real=True))
@@ -71,7 +73,8 @@ class HelloWorld(Scraper):
 
     def _check(self, expected: ExpectedResults) -> Check:
         """Check every x; check results against listed values and the model, if the case has any."""
-        if self.results and not expected.values and expected.compare is None:
+        lists = expected.values or expected.ranges
+        if self.results and not lists and expected.compare is None:
             reference = f"--model, or {LISTED_REFERENCE}"
             return replace(
                 super()._check(expected), hint=Hint.COMPARE_RESULTS.told(reference=reference)
@@ -79,7 +82,7 @@ class HelloWorld(Scraper):
         if not self.results:
             return Check(problems=("no result was printed",))
         x = [_float(result, "x") for result in self.results]
-        listed = against_values(self.results, expected) if expected.values else Check()
+        listed = against_values(self.results, expected) if lists else Check()
         sequence = _check_sequence(x)
         model = expected.compare(self.readings) if expected.compare else Check()
         parts = (model, listed, sequence)

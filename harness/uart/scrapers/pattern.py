@@ -8,6 +8,7 @@ machine's load.) RE2 has no look-around and no back-references; a regex with the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import re2
 
@@ -48,6 +49,8 @@ class Pattern(Scraper):
     The first regex that matches a line reads it.
     """
 
+    as_printed = True
+
     def __init__(self, *patterns: str) -> None:
         super().__init__()
         self._patterns = [compile_regex(one, "the scraper's regex") for one in patterns]
@@ -57,6 +60,7 @@ class Pattern(Scraper):
                     f"the scraper's regex {pattern!r} has no named group, so it reads no value",
                     hint=r"write e.g. 'score: (?P<score>-?\d+)'",
                 )
+        self.names = tuple(dict.fromkeys(chain(*(one.groupindex for one in self._patterns))))
 
     def feed(self, line: Line) -> None:
         """Read one line."""
@@ -73,13 +77,22 @@ class Pattern(Scraper):
         self.keep(Scraped(values, line.number, line.text, places))
 
     def compared(self, expected: ExpectedResults) -> Iterator[Span]:
-        """The groups that the case lists for each result."""
+        """The groups that the case lists for each result, or gives a range."""
         listed = len(expected.values)
-        results = self.results if expected.repeats else self.results[:listed]
-        for number, result in enumerate(results if listed else ()):
-            for name in expected.values[number % listed]:
-                if name in result.places:
-                    yield (result.line, *result.places[name])
+        for number, result in enumerate(self.results):
+            inside = listed and (expected.repeats or number < listed)
+            names = set(expected.values[number % listed]) if inside else set()
+            for name, place in result.places.items():
+                rule = expected.rules.get(name)
+                if rule != "ignored" and (name in names or (rule is not None and rule.is_range)):
+                    yield (result.line, *place)
+
+    def left_out_by_name(self, expected: ExpectedResults) -> Iterator[Span]:
+        """The groups that the case ignores by name."""
+        for result in self.results:
+            for name, place in result.places.items():
+                if expected.rules.get(name) == "ignored":
+                    yield (result.line, *place)
 
 
 def in_characters(text: str, span: tuple[int, int]) -> tuple[int, int]:

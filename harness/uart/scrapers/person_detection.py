@@ -16,6 +16,8 @@ _LINE = re.compile(
 class PersonDetection(Scraper):
     """The two scores of each inference."""
 
+    names = ("person", "no_person")
+
     def feed(self, line: Line) -> None:
         """Read one line."""
         if "person score" not in line.text:

@@ -7,20 +7,16 @@ values of one inference into the next.
 
 from __future__ import annotations
 
-import math
-import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import re2
 
 from harness.base.errors import UsageError
-from harness.base.hints import Hint
 from harness.base.text import count_of
 from harness.model import Model, Tensor
-from harness.uart.lines import Line, last_digit, number
+from harness.uart.lines import Line
 from harness.uart.scrapers.base import (
     Check,
     ExpectedResults,
@@ -29,31 +25,12 @@ from harness.uart.scrapers.base import (
     Span,
     first_rows,
 )
-from harness.uart.scrapers.pattern import compile_regex, in_characters
-from harness.uart.scrapers.readings import Elements, Readings
+from harness.uart.scrapers.pattern import in_characters
+from harness.uart.scrapers.readings import Readings
+from harness.uart.scrapers.tensor_readers import ElementReader, Reader, TensorRegex, output_reader
 
-#: ``quantized``: the elements as stored in memory; ``real``: the values that they represent.
-Form = Literal["quantized", "real"]
-#: The name of a regex's group for an element's position, counted from 0.
-INDEX = "index"
 #: Most numbers of one console that are kept, and about how many of their places.
 _MOST_NUMBERS, _MOST_SPANS = 10_000_000, 200_000
-#: The largest integer up to which all integers are exact in a double.
-_MOST_EXACT = 2**53
-#: Text between the numbers of one group.
-_SEPARATORS = re.compile(r"[\s,;|\[\](){}]+")
-
-
-@dataclass(frozen=True)
-class TensorRegex:
-    """The regex of one tensor in the text.
-
-    The groups of a match have its numbers, in order: one in each group, or several with blanks,
-    commas or brackets between them. A group called ``index`` has the position of the first.
-    """
-
-    regex: str
-    form: Form = "quantized"  # of quantized tensors; a float is always real
 
 
 @dataclass(frozen=True)
@@ -69,93 +46,13 @@ class PrintedTensors:
     most: int = 0
 
 
-class _Reader:
-    """Reads one tensor; ``values`` and ``units`` are those of the incomplete inference."""
-
-    def __init__(self, name: str, regex: TensorRegex, tensor: Tensor) -> None:
-        self.name = name
-        self.pattern = compile_regex(regex.regex, f"the regex of {name}")
-        if not set(range(1, self.pattern.groups + 1)) - {self.pattern.groupindex.get(INDEX)}:
-            raise UsageError(
-                f"the regex of {name} {regex.regex!r} has no group that holds a value",
-                hint=r"put the number into brackets: 'score: (\S+)'",
-            )
-        self.integer = tensor.dtype[:5] != "float" and not (tensor.scale and regex.form == "real")
-        self.size = math.prod(tensor.shape)
-        self.elements = Elements(not self.integer)
-        self._tensor = tensor
-        self.values: list[float] = []
-        self.units: list[float] = []
-
-    @property
-    def bytes_each(self) -> int:
-        """Bytes of one element in memory."""
-        bits = "".join(filter(str.isdigit, self._tensor.dtype))  # "bool" has none
-        return max(int(bits or 8) // 8, 1)
-
-    @property
-    def full(self) -> bool:
-        return len(self.values) == self.size
-
-    def read(self, match: re2._Match) -> tuple[int | None, list[float], list[float]]:
-        """Position, values and units of a match. Raises ValueError with the reason."""
-        place = self.pattern.groupindex.get(INDEX)
-        position = None
-        values, units = [], []
-        for group in range(1, self.pattern.groups + 1):
-            if match[group] is None:  # of another alternative
-                continue
-            text = match[group].decode()
-            if group == place:
-                position = int(text) if text.isdecimal() and len(text) < 10 else -1
-                continue
-            for word in _SEPARATORS.split(text.strip(" \t,;|[](){}")):
-                value, unit = self._number(word)
-                values.append(value)
-                units.append(unit)
-        return position, values, units
-
-    def places(self, match: re2._Match, text: str) -> Iterator[tuple[int, int]]:
-        """Where the numbers of a match stand, in characters of its line."""
-        for group in range(1, self.pattern.groups + 1):
-            if match[group] is not None:
-                yield in_characters(text, match.span(group))
-
-    def _number(self, word: str) -> tuple[float, float]:
-        value = number(word)
-        if value is None:
-            raise ValueError(f"{word[:40]!r} is not a number" if word else "there is no number")
-        if not self.integer:
-            return value, last_digit(word)
-        kind = self._tensor.dtype
-        low, high = _range(kind)
-        if not (value.is_integer() and low <= value <= high):
-            real = f"; {Hint.REAL_VALUES.told()}" if self._is_real(value, low, high) else ""
-            raise ValueError(f"{word[:40]} is not of type {kind}{real}")
-        return value, 0.0
-
-    def _is_real(self, value: float, low: int, high: int) -> bool:
-        """Whether ``value`` has a fraction, and is a real value of the tensor."""
-        scale, zero = self._tensor.scale, self._tensor.zero_point
-        return not value.is_integer() and (low - zero) * scale <= value <= (high - zero) * scale
-
-    def keep(self) -> None:
-        """Add the elements of a complete inference to those of the others."""
-        self.elements.values.extend(self.values)
-        self.elements.units.extend(self.units)
-        self.drop()
-
-    def drop(self) -> None:
-        self.values, self.units = [], []
-
-
 @dataclass(frozen=True)
 class _Broken:
     """An inference that did not come whole; ``too_many``: ``numbers`` came for ``reader``."""
 
     line: Line
     why: str
-    reader: _Reader | None = None
+    reader: Reader | None = None
     numbers: int = 0
     too_many: bool = False
 
@@ -169,12 +66,12 @@ class _Broken:
         return reader is not None and self.numbers == reader.size * reader.bytes_each
 
     @classmethod
-    def of_surplus(cls, line: Line, reader: _Reader, numbers: int) -> _Broken:
-        why = f"{numbers} numbers for {reader.name}, which has {reader.size}"
+    def of_surplus(cls, line: Line, reader: Reader, numbers: int) -> _Broken:
+        why = f"{count_of(numbers, reader.noun)} for {reader.name}, which has {reader.size}"
         return cls(line, why, reader, numbers, too_many=True)
 
     @classmethod
-    def of_more(cls, line: Line, reader: _Reader, numbers: int, before: str) -> _Broken:
+    def of_more(cls, line: Line, reader: Reader, numbers: int, before: str) -> _Broken:
         """Numbers behind a complete tensor. A whole one may be that of an inference cut short."""
         if numbers == 2 * reader.size:
             return cls(line, before, reader, numbers)
@@ -187,13 +84,15 @@ class TensorText(Scraper):
     def __init__(self, printed: PrintedTensors, model: Model) -> None:
         super().__init__()
         self._most = printed.most
-        self._inputs = _readers("input", printed.inputs, model.inputs) if printed.inputs else []
-        self._outputs = _readers("output", printed.outputs, model.outputs)
-        self._readers = [*self._inputs, *self._outputs]
+        inputs = _named("input", printed.inputs, model.inputs) if printed.inputs else ()
+        outputs = _named("output", printed.outputs, model.outputs)
+        self._inputs = [ElementReader(*each) for each in inputs]
+        self._outputs = [output_reader(*each) for each in outputs]
+        self._readers: list[Reader] = [*self._inputs, *self._outputs]
         self._numbers = 0
         self._partial: Line | None = None  # the last line of an inference that is not complete
-        self._first: _Reader | None = None  # the tensor with which each inference begins
-        self._ended: _Reader | None = None  # the tensor that has just completed an inference
+        self._first: Reader | None = None  # the tensor with which each inference begins
+        self._ended: Reader | None = None  # the tensor that has just completed an inference
         self._broken: list[_Broken] = []
         self._lines = array("Q")
         self._open: list[Span] = []  # what the incomplete inference has read
@@ -210,21 +109,21 @@ class TensorText(Scraper):
         for _, place, match in sorted(matches, key=lambda found: found[:2]):
             self._take(self._readers[place], match, line)
 
-    def _take(self, reader: _Reader, match: re2._Match, line: Line) -> None:
+    def _take(self, reader: Reader, match: re2._Match, line: Line) -> None:
         try:
-            position, values, units = reader.read(match)
+            position, items = reader.read(match)
         except ValueError as error:
             self._unparsed(line, f"{reader.name}: {error}")
             return
-        if len(values) > reader.size:
-            self._abandon(_Broken.of_surplus(line, reader, len(values)))
+        if len(items) > reader.size:
+            self._abandon(_Broken.of_surplus(line, reader, len(items)))
             return
-        have = len(reader.values)
+        have = len(reader.items)
         self._first = self._first or reader
         if self._partial is None and reader is not self._first:
-            self._before_first(reader, len(values), line)
+            self._before_first(reader, len(items), line)
             return
-        if have + len(values) > reader.size or (position == 0 and have):
+        if have + len(items) > reader.size or (position == 0 and have):
             why = f"{reader.name} came again before {self._missing()} was complete"
             self._abandon(_Broken(line, why))
             if reader is not self._first:
@@ -233,15 +132,18 @@ class TensorText(Scraper):
             why = f"element {position} of {reader.name} came, {have} is the next"
             self._abandon(_Broken(line, why))
             return
-        reader.values += values
-        reader.units += units
-        self._open += ((line.number, *span) for span in reader.places(match, line.text))
+        reader.items += items
+        self._open += (
+            (line.number, *in_characters(line.text, match.span(group)))
+            for group in range(1, reader.pattern.groups + 1)
+            if match[group] is not None
+        )
         self._partial = line
         self._ended = None
         if all(each.full for each in self._readers):
             self._complete(line, reader)
 
-    def _before_first(self, reader: _Reader, numbers: int, line: Line) -> None:
+    def _before_first(self, reader: Reader, numbers: int, line: Line) -> None:
         """Note numbers of a tensor with which no inference begins."""
         assert self._first is not None
         last = self._broken[-1] if self._broken else None
@@ -254,7 +156,7 @@ class TensorText(Scraper):
         else:
             self._abandon(_Broken(line, before))
 
-    def _complete(self, line: Line, last: _Reader) -> None:
+    def _complete(self, line: Line, last: Reader) -> None:
         self._partial, self._ended = None, last
         self._numbers += sum(reader.size for reader in self._readers)
         if self._numbers > _MOST_NUMBERS:
@@ -289,8 +191,8 @@ class TensorText(Scraper):
     @property
     def readings(self) -> Readings:
         """All complete inferences."""
-        inputs = [reader.elements for reader in self._inputs]
-        outputs = [reader.elements for reader in self._outputs]
+        inputs = [reader.kept for reader in self._inputs]
+        outputs = [reader.kept for reader in self._outputs]
         return Readings(inputs, outputs, self._lines)
 
     def _check(self, expected: ExpectedResults) -> Check:
@@ -329,20 +231,14 @@ def _problem_of(broken: Sequence[_Broken]) -> str:
     return f"{count} came with {first.why}{as_bytes}"
 
 
-def _readers(role: str, regexes: Sequence[TensorRegex], tensors: Sequence[Tensor]) -> list[_Reader]:
+def _named(
+    role: str, regexes: Sequence[TensorRegex], tensors: Sequence[Tensor]
+) -> Iterator[tuple[str, TensorRegex, Tensor]]:
+    """Name, regex and tensor of all inputs or outputs."""
     if len(regexes) != len(tensors):
         raise UsageError(
             f"{role}s: the model has {count_of(len(tensors), role)}, given: {len(regexes)}",
             hint=f"one regex for each, in order: {', '.join(tensor.name for tensor in tensors)}",
         )
-    pairs = enumerate(zip(regexes, tensors, strict=True))
-    return [_Reader(f"{role} {index}", *pair) for index, pair in pairs]
-
-
-def _range(dtype: str) -> tuple[int, int]:
-    """The least and the largest number of an integer type, as far as a double is exact."""
-    if dtype == "bool":
-        return 0, 1
-    bits = int(dtype.lstrip("uint"))
-    low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return max(low, -_MOST_EXACT), min(high, _MOST_EXACT)
+    for index, (regex, tensor) in enumerate(zip(regexes, tensors, strict=True)):
+        yield f"{role} {index}", regex, tensor

@@ -22,8 +22,26 @@ def test_mantissa_and_exponent_make_a_number(mantissa, exponent):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "-", "nan", "inf", "1.2*3^4", "*float*", "%f", "9" * 5000, "1e999", "٣"]
+    ("text", "value"),
+    [
+        ("12", 12),
+        ("-0.5", -0.5),
+        ("+1.5e-3", 0.0015),
+        ("0xAA", 170),
+        (" 0Xff ", 255),
+        ("-0x10", -16),
+        ("0xFFFFFFFFFFFFFFFF", 2.0**64),
+    ],
 )
+def test_a_number_is_decimal_scientific_or_hexadecimal(text, value):
+    assert number(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "-", "nan", "inf", "1.2*3^4", "*float*", "%f", "9" * 5000, "1e999", "٣", "0x", "AA",
+     "0xAA.5", "0x" + "f" * 17],
+)  # fmt: skip
 def test_text_that_is_not_a_number_is_none(text):
     assert number(text) is None
 
