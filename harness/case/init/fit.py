@@ -143,6 +143,8 @@ def _candidates(shapes: Sequence[tuple[int, Shape]], tensor: Tensor) -> Iterator
     for index, shape in shapes:
         for start in _starts(shape, size):
             columns = range(start, start + size)
+            if size == 1 and _are_positions(shape.column(start)):
+                continue
             values = [row.tokens[at].text for row in shape.rows for at in columns]
             taken = tuple((index, at) for at in columns)
             for regex in _as_tensor(_regex(shape, start, size), values, tensor):
@@ -150,6 +152,19 @@ def _candidates(shapes: Sequence[tuple[int, Shape]], tensor: Tensor) -> Iterator
         if size > 1:
             yield from _row_by_row(index, shape, tensor, size)
             yield from _line_by_line(index, shape, tensor, size)
+
+
+def _are_positions(column: Sequence[str]) -> bool:
+    """Whether numbers count from 0 or 1 on, again and again: the index of an element."""
+    if not all(text.isdecimal() for text in column):
+        return False
+    values = [int(text) for text in column]
+    first, count = values[0], max(values) + 1 - values[0]
+    return (
+        first in (0, 1)
+        and 1 < count < len(values)
+        and values == [first + at % count for at in range(len(values))]
+    )
 
 
 def _starts(shape: Shape, size: int) -> Iterator[int]:

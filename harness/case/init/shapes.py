@@ -26,7 +26,7 @@ _TOKEN = re.compile(
   | (?P<checksum>(?<=\*)[0-9A-F]{2}$)
   | (?P<hex>(?<!\w)0[xX][0-9a-fA-F]+(?!\w))
   | (?P<number>(?<![\w.])(?:(?<![\w.)\]])[-+])?(?:\d+(?:\.\d+)?|\.\d+)
-      (?:[eE][-+]?\d+)?(?:\*2\^-?\d+)?(?![\d.]*\d)(?=(?:%|[mun]?s|sec|[kKM]i?B|B|[kM]?Hz|bytes|mV|mA|V|A|C|g|x)?(?![A-Za-z_\d])))
+      (?:[eE][-+]?\d+)?(?:\*2\^-?\d+)?(?![\d.]*\d)(?=(?:%|[mun]?s|sec|[kKM]i?B|B|[kM]?Hz|bytes|mV|mA|V|A|C|g|x)?(?![A-Za-z_\d])|(?<=\.\d)[A-Za-z]|(?<=\.\d\d)[A-Za-z]))
   | (?P<word>\w+)
     """,
     re.VERBOSE | re.ASCII,
@@ -49,7 +49,7 @@ _TIME_WORD = re.compile(
 _SIZE_WORD = re.compile(
     r"(?:\b|_)(?:arena|heap|free|stack|size|bytes|used|ram|flash|mem|memory)\W{0,3}$", re.I | re.A
 )
-_PLACE = re.compile(r"[/\\]$|\.\w{1,5}:(?:\d+:)?$|\bline[ :#]{0,3}$", re.I | re.A)
+_PLACE = re.compile(r"[A-Za-z_][\w.]*[/\\]$|\.\w{1,5}:(?:\d+:)?$|\bline[ :#]{0,3}$", re.I | re.A)
 _LABEL = re.compile(r"([A-Za-z_]\w*)\W*$", re.ASCII)
 #: Hexadecimal digits from which on a number is an address.
 _ADDRESS_DIGITS = 6
