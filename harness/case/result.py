@@ -181,6 +181,11 @@ class Evidence:
         text=lambda value, _: f"{value:,}" if value else "", sweep=True,
     )  # fmt: skip
     mismatches: int = key(0, "Values of outputs that differ.", sweep=True)
+    numbers_checked: int | None = key(
+        None, "Numbers on the console that were compared with something; null if no text is read.",
+        better="more", gated=False, junit="numbers_checked", heading="numbers", rank=2,
+        text=lambda value, result: f"{value:,} of {result.read.numbers:,}",
+    )  # fmt: skip
     inferences: int = key(0, "Inferences that the image reported.", better="")
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     details: str = ""  # several lines: tables, fault reports

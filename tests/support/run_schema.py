@@ -37,7 +37,8 @@ def _type(one: Measure) -> object:
     """The JSON type; a figure that a run may lack is null by default."""
     annotations = Size.__annotations__ | Measures.__annotations__ | Evidence.__annotations__
     kind = "number" if "float" in annotations[one.field] else "integer"
-    return [kind, "null"] if getattr(Measures(), one.field, 0) is None else kind
+    part = Measures() if hasattr(Measures, one.field) else Evidence()
+    return [kind, "null"] if getattr(part, one.field, 0) is None else kind
 
 
 def _meaning(one: Measure) -> str:

@@ -32,7 +32,7 @@ FLOORS = (
     ("case",),
     ("studies",),
     ("history",),
-    ("report", "doctor", "starter"),
+    ("report", "doctor"),
     ("keywords", "cli", "pytest_plugin"),
     ("__main__",),
 )

@@ -106,7 +106,7 @@ def freeze(
     by index of the shape, that are read otherwise.
     """
     kinds = _kinds(shapes, taken)
-    if not kinds:  # words that are printed once are better than nothing
+    if not kinds and not taken:  # words that are printed once are better than nothing
         return _all_results(_words(shapes), lines, again)
     if over:
         return _all_results(kinds, lines, again)

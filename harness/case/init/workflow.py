@@ -58,13 +58,8 @@ def repository(folder: Path) -> Path:
 
 
 def inside_repository(folder: Path) -> Path:
-    """The path of ``folder`` in its repository; its name outside of one."""
-    here, root = folder.resolve(), repository(folder)
-    return (
-        Path(here.name)
-        if here == root and not files.exists(root / ".git")
-        else (here.relative_to(root))
-    )
+    """The path of ``folder`` in its repository; "." outside of one."""
+    return folder.resolve().relative_to(repository(folder))
 
 
 def _is_yaml(text: str) -> bool:

@@ -242,7 +242,8 @@ def _one_line(text: str) -> str:
 def _slug(folder: Path) -> str:
     """A name for the folder's test file that no other folder of the repository has."""
     inside = inside_repository(folder)
-    words = re.sub(r"\W+", "_", "_".join(inside.parts), flags=re.ASCII).strip("_").lower()
+    parts = inside.parts or (folder.resolve().name,)
+    words = re.sub(r"\W+", "_", "_".join(parts), flags=re.ASCII).strip("_").lower()
     return words or "firmware"
 
 

@@ -18,7 +18,7 @@ NEEDLESS = {
     "histories": ("harness.history.store", "harness.history.calibration", "sqlalchemy"),
     "other reports": ("harness.report.html", "harness.report.junit", "harness.report.coverage",
                       "jinja2", "plotly"),
-    "other commands": ("harness.studies", "harness.doctor", "harness.starter"),
+    "other commands": ("harness.studies", "harness.doctor", "harness.case.init", "tomlkit", "yaml"),
     "libraries": ("statistics", "multiprocessing", "distributed", "robot"),
 }  # fmt: skip
 
