@@ -53,6 +53,7 @@ _PLACE = re.compile(r"[A-Za-z_][\w.]*[/\\]$|\.\w{1,5}:(?:\d+:)?$|\bline[ :#]{0,3
 _LABEL = re.compile(r"([A-Za-z_]\w*)\W*$", re.ASCII)
 #: Hexadecimal digits from which on a number is an address.
 _ADDRESS_DIGITS = 6
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _IN_ROW = re.compile(r"(?P<number>-?\d+)", re.ASCII)
 #: Units of clocks: counts in a second.
 _CLOCKS = (1.0, 10.0, 100.0, 1e3, 1e4, 32768.0, 1e6, 64e6)
@@ -229,7 +230,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
     """The tokens of ``text``; in a row of padded numbers each minus sign begins one."""
     at = 0
     for row in _PADDED.finditer(text):
-        if re.search(r"\d-", row[0]):
+        if re.search(r"\d-", row[0]) and not _DATE.search(row[0]):
             yield from _TOKEN.finditer(text, at, row.start())
             yield from _IN_ROW.finditer(text, row.start(), row.end())
             at = row.end()
