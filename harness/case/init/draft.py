@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +38,8 @@ _SIGNATURES = {
 }
 #: Lines with these words fail a case whose values are copied from the image.
 ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
+#: Seconds on the target's clock for a case; an image that prints for long gets twice what it needs.
+TIMEOUT = 10.0
 #: Most inferences of a case for an image that does not end.
 _ENOUGH = 20
 
@@ -85,7 +88,8 @@ class Draft:
                 "note: printed inputs may not exercise all of the model: tflm-hil vectors "
                 "MODEL --output vectors.npz finds inputs that do"
             )
-        if self.case is not None and self.proof is None and (self.fit or self.frozen.results):
+        wrong = self.fit is not None and self.fit.mismatches
+        if self.case is not None and self.proof is None and self.frozen.results and not wrong:
             yield "note: the case does not accept this output; run it to see why"
 
     def verdicts(self) -> Iterator[str]:
@@ -217,7 +221,11 @@ def _case(found: Draft, folder: Path, name: str) -> Case:
     """The case of an image whose text is read."""
     fit, frozen, over = found.fit, found.frozen, found.watched.over
     expect = Expected(values=frozen.results, lines_absent=(ABSENT,))
-    case = Case(name, found.elf, scraper=frozen.regexes or "", expect=expect, end=_end(found))
+    last = found.watched.lines[-1].time
+    case = Case(
+        name, found.elf, scraper=frozen.regexes or "", expect=expect, end=_end(found),
+        timeout=max(TIMEOUT, math.ceil(2 * last)),
+    )  # fmt: skip
     if fit is None:
         return replace(case, inferences=len(frozen.results))
     return replace(

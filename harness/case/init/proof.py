@@ -18,7 +18,7 @@ from harness.uart import Console
 from harness.uart.lines import Line
 
 #: Most spoilt consoles that are judged; of more the same share of each kind.
-_MOST_TRIED = 400
+_MOST_TRIED = 800
 #: Characters of a line that is shown.
 _SHOWN = 60
 

@@ -15,7 +15,7 @@ from tomlkit.items import AoT, Table
 from harness.base import files, paths
 from harness.base.errors import HilError, UsageError
 from harness.case.case import Case
-from harness.case.init.draft import Draft
+from harness.case.init.draft import TIMEOUT, Draft
 from harness.case.init.images import images
 from harness.case.init.workflow import inside_repository, workflow
 from harness.case.subject import CASE_FILE
@@ -31,11 +31,9 @@ _HEAD = f"""\
 
 [defaults]
 targets = ["simulator"]  # also: "renode", "board", "virtual-board"
-timeout = 10  # seconds on the target's clock
+timeout = {TIMEOUT:g}  # seconds on the target's clock
 
 """
-#: Seconds of `timeout` in the head, and the part of them that a run may need.
-_TIMEOUT, _SPARE = 10, 0.5
 
 
 @dataclass(frozen=True)
@@ -168,9 +166,8 @@ def _expected(table: Table, case: Case, folder: Path) -> None:
         table.add("end", case.end)
     if case.inferences:
         table.add("inferences", case.inferences)
-    last = case.timeout
-    if last > _TIMEOUT:
-        table.add("timeout", last)
+    if case.timeout > TIMEOUT:
+        table.add("timeout", int(case.timeout))
     if case.expect.values:
         rows = tomlkit.array().multiline(True)
         for values in case.expect.values:
