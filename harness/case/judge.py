@@ -224,18 +224,23 @@ def _unfinished(
     wrong_model: Sequence[str],
     remedy: HintText,
 ) -> Judgement:
-    """Judge an image that did not end: by its own findings, or else as hung."""
+    """Judge an image that did not end: by its own findings, or else as hung.
+
+    One that printed nothing is the firmware's failure, whatever was found; the finding says why.
+    """
     # A missing end record is implied by "unfinished" and not a separate problem.
     messages = in_sequence(one for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED)
     rest = [hang.reason, *hang.others, *others]
     if hang.unread:
         problems = [*messages, hang.unread, *rest]
         return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
-    if messages and seen.stop is Stop.CONDITION:
+    silent = not seen.console.size
+    if messages and seen.stop is Stop.CONDITION and not silent:
         return _negative(Verdict.FAIL, wrong_model, [*messages, *others], remedy)
     if messages:
+        verdict = Verdict.FIRMWARE if silent else Verdict.FAIL
         problems = [*messages, *hang.causes, *rest]
-        return _negative(Verdict.FAIL, wrong_model, problems, remedy or hang.time_hint)
+        return _negative(verdict, wrong_model, problems, remedy or hang.time_hint)
     hint = hang.read_hint or hang.time_hint
     return _negative(Verdict.FIRMWARE, wrong_model, [*hang.causes, *rest], hint)
 
