@@ -67,6 +67,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         judgement = _with_refusal(judgement, prepared, outputs)
         judgement = _with_layouts(judgement, prepared, outputs)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
+    if case.count_replaced and case.wants_outputs:
+        judgement = _with_count(judgement, case, outputs)
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -134,6 +136,15 @@ def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
         notes = tuple(f"note: {one}" for one in unused)
         return replace(judgement, problems=(*judgement.problems, *notes))
     return Judgement(Verdict.USAGE, as_reason(unused), tuple(unused), Hint.DROP_KEY.told())
+
+
+def _with_count(judgement: Judgement, case: Case, outputs: OutputCheck) -> Judgement:
+    """``judgement`` with how many results came, and which number of a file did not count."""
+    counts = f"{count_of(outputs.inferences, 'result')} came and {case.inferences} were asked for"
+    told = f"{counts}: {case.count_replaced}"
+    if judgement.verdict is Verdict.PASS:
+        return replace(judgement, reason=f"{judgement.reason}; {told}")
+    return replace(judgement, problems=(*judgement.problems, f"note: {told}"))
 
 
 def _check_budgets(prepared: Prepared, measures: Measures, outputs: OutputCheck) -> BudgetCheck:
