@@ -2,11 +2,14 @@
 
 The core keeps to Python's stable interface, so one wheel a platform fits 3.11 and later. Where no
 compiler is, the package is installed without it; ``tflm-hil doctor --install`` builds it then.
+A checkout that may not be written, such as another user's, is built in a temporary folder.
 """
 
+import atexit
 import os
 import runpy
 import shutil
+import tempfile
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -31,6 +34,15 @@ def urls():
     return {"Source": home} | {title: f"{home}/{path}" for title, path in pages.items()}
 
 
+def places():
+    """Options that keep what a build writes out of the checkout, if that may not be written."""
+    if os.access(Path(__file__).parent, os.W_OK):
+        return {}
+    folder = tempfile.mkdtemp(prefix="tflm-hil-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return {"egg_info": {"egg_base": folder}, "build": {"build_base": folder}}
+
+
 class BuildWithData(build_py):
     """Copies the data folders into ``harness/_data`` of a wheel; an editable install needs none."""
 
@@ -46,6 +58,8 @@ class BuildWithData(build_py):
                 dirs_exist_ok=True,
                 ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.elf", "hil-results"),
             )
+            for folder, *_ in os.walk(target):
+                Path(folder).chmod(0o755)  # those of the checkout may be read-only
 
 
 setup(
@@ -62,5 +76,5 @@ setup(
             optional=True,
         )
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}, **places()},
 )

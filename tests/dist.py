@@ -53,8 +53,11 @@ def main(folder: Path) -> None:
     [wheel] = [path for path in made if path.suffix == ".whl"]
     run(sys.executable, "-m", "twine", "check", "--strict", *made)
     run("check-wheel-contents", "--ignore", "W002", wheel)  # W002: samples share files on purpose
+    [sources] = [path for path in made if path.suffix == ".gz"]
     with tempfile.TemporaryDirectory() as name:
         use(wheel, Path(name))
+    with tempfile.TemporaryDirectory() as name:
+        from_read_only(sources, Path(name))
     print("the distributions are whole")
 
 
@@ -71,6 +74,21 @@ def use(wheel: Path, empty: Path) -> None:
     resource = run(programs / "tflm-hil", "list", "paths", "robot", cwd=empty, **clean).strip()
     run(programs / "robot", "--pythonpath", resource, "suite.robot", cwd=empty, **clean)
     run(programs / "pytest", "hil.toml", cwd=empty, **clean)
+
+
+def from_read_only(sources: Path, empty: Path) -> None:
+    """Build the wheel where the user may not write beside the sources."""
+    run("tar", "-xzf", sources, "-C", empty)
+    [checkout] = empty.iterdir()
+    folders = [checkout, *(path for path in checkout.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    if os.access(checkout, os.W_OK):
+        print("a read-only checkout: not tried, root may write it")
+    else:
+        run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", empty / "wheel", checkout)
+    for folder in folders:
+        folder.chmod(0o755)
 
 
 if __name__ == "__main__":

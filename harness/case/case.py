@@ -267,6 +267,8 @@ class Case:
     built_with: BuildOptions = field(default_factory=BuildOptions)  # changes to a sample's build
     #: The keys that somebody wrote for this case alone; None: those without their default.
     given: frozenset[str] | None = field(default=None, compare=False)
+    #: That a door replaces the file's number of results, in one line; "" if it does not.
+    count_replaced: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         """The fields that differ from their defaults."""

@@ -96,12 +96,20 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck, chip: Ch
             end += f": {slow}{pace}"
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
-    lines, results = seen.console.line_count, count_of(outputs.inferences, "result")
+    lines, results = seen.console.line_count, _came(case, outputs.inferences)
     if not case.reads_text and not seen.console.records:
         results = "no record"
     if seen.console.flooded:
         end = "the run was stopped: the console never rests"
     return f"{count_of(lines, 'line')} and {results} came, then {end}{where}"
+
+
+def _came(case: Case, results: int) -> str:
+    """How many results came, and of how many if the case asks for more."""
+    asked = case.least_results if case.wants_outputs else 0
+    if asked > max(results, 1):
+        return f"{results:,} of {count_of(asked, 'result')}"
+    return count_of(results, "result")
 
 
 def how_it_ended(stop: Stop, rest: AtRest | None, chip: ChipTable, *, stuck: bool = False) -> str:

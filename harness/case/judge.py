@@ -72,6 +72,8 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         judgement = _with_refusal(judgement, prepared, outputs)
         judgement = _with_layouts(judgement, prepared, outputs)
     judgement = _without_unused(judgement, JudgedRun(case, seen, outputs))
+    if case.count_replaced and case.wants_outputs:
+        judgement = _with_count(judgement, case, outputs)
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -141,6 +143,15 @@ def _without_unused(judgement: Judgement, run: JudgedRun) -> Judgement:
         notes = tuple(f"note: {one}" for one in unused)
         return replace(judgement, problems=(*judgement.problems, *notes))
     return Judgement(Verdict.USAGE, as_reason(unused), tuple(unused), Hint.DROP_KEY.told())
+
+
+def _with_count(judgement: Judgement, case: Case, outputs: OutputCheck) -> Judgement:
+    """``judgement`` with how many results came, and which number of a file did not count."""
+    counts = f"{count_of(outputs.inferences, 'result')} came and {case.inferences} were asked for"
+    told = f"{counts}: {case.count_replaced}"
+    if judgement.verdict is Verdict.PASS:
+        return replace(judgement, reason=f"{judgement.reason}; {told}")
+    return replace(judgement, problems=(*judgement.problems, f"note: {told}"))
 
 
 def _check_budgets(prepared: Prepared, measures: Measures, outputs: OutputCheck) -> BudgetCheck:
@@ -232,18 +243,23 @@ def _unfinished(
     wrong_model: Sequence[str],
     remedy: HintText,
 ) -> Judgement:
-    """Judge an image that did not end: by its own findings, or else as hung."""
+    """Judge an image that did not end: by its own findings, or else as hung.
+
+    One that printed nothing is the firmware's failure, whatever was found; the finding says why.
+    """
     # A missing end record is implied by "unfinished" and not a separate problem.
     messages = in_sequence(one for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED)
     rest = [hang.reason, *hang.others, *others]
     if hang.unread:
         problems = [*messages, hang.unread, *rest]
         return _negative(Verdict.FAIL, wrong_model, problems, hang.read_hint)
-    if messages and seen.stop is Stop.CONDITION:
+    silent = not seen.console.size
+    if messages and seen.stop is Stop.CONDITION and not silent:
         return _negative(Verdict.FAIL, wrong_model, [*messages, *others], remedy)
     if messages:
+        verdict = Verdict.FIRMWARE if silent else Verdict.FAIL
         problems = [*messages, *hang.causes, *rest]
-        return _negative(Verdict.FAIL, wrong_model, problems, remedy or hang.time_hint)
+        return _negative(verdict, wrong_model, problems, remedy or hang.time_hint)
     hint = hang.read_hint or hang.time_hint
     return _negative(Verdict.FIRMWARE, wrong_model, [*hang.causes, *rest], hint)
 

@@ -92,6 +92,7 @@ class Overlay:
 
     def __init__(self, layers: Iterable[CaseLayer]) -> None:
         self.notes: list[str] = []
+        self._replaced: dict[str, str] = {}  # key -> the note that a door replaces its value
         layers = list(layers)
         self.written = self._merged(layers)
         if "sample" in self.written:
@@ -125,10 +126,17 @@ class Overlay:
                     and LayerKind.BOARD <= earlier.layer.source <= LayerKind.FILE
                     and layer.source > LayerKind.FILE
                 ):
-                    self.notes += _replaced(earlier, one)
+                    self._note_replaced(earlier, one)
                 merged.pop(one.name, None)  # the last one stands last
                 merged[one.name] = one
         return merged
+
+    def _note_replaced(self, earlier: Written, later: Written) -> None:
+        old, new = tables.plain(earlier.value), tables.plain(later.value)
+        if old != new:
+            what = f"{earlier.name} = {short(old)} of {earlier.origin}"
+            self._replaced[later.name] = f"{later.origin} replaces {what}"
+            self.notes.append(self._replaced[later.name])
 
     def case(self, place: str = "", *, alone: bool = True) -> Case:
         """The case, decoded. Raises :class:`UsageError` that names who wrote what is wrong.
@@ -143,6 +151,7 @@ class Overlay:
             values.pop("builder", None)
         own = (LayerKind.FILE, LayerKind.DOOR) if alone else (LayerKind.FILE,)
         names = (name for name, one in self.written.items() if one.layer.source in own)
+        values["count_replaced"] = self._replaced.get("inferences", "")
         case = Case(**values, given=frozenset(name.partition(".")[0] for name in names))
         given = {name for name, one in self.written.items() if one.layer.source > LayerKind.SAMPLE}
         try:
@@ -237,14 +246,6 @@ def _earlier(merged: Mapping[str, Written], one: Written) -> Written | None:
     if entry and whole and isinstance(whole.value, Mapping) and entry in whole.value:
         return Written(one.name, whole.value[entry], whole.layer)
     return merged.get(one.name)
-
-
-def _replaced(earlier: Written, later: Written) -> Iterator[str]:
-    if tables.plain(earlier.value) != tables.plain(later.value):
-        yield (
-            f"{later.origin} replaces {earlier.name} = {short(tables.plain(earlier.value))} "
-            f"of {earlier.origin}"
-        )
 
 
 # What values name, found from the folder of their layer.

@@ -120,7 +120,7 @@ def test_an_image_that_does_as_its_case_says_passes(run, name, case):
         ("loops", SCRAPER, "ran on to the deadline"),
         ("goes_wrong", SCRAPER, "105 results came, 5 are expected"),
         ("one_too_many", SCRAPER, "6 results came, 5 are expected"),
-        ("one_too_few", SCRAPER, "4 results came, then it sleeps and nothing can wake it"),
+        ("one_too_few", SCRAPER, "4 of 5 results came, then it sleeps and nothing can wake it"),
         ("faults_late", SCRAPER, "Fault (PRECISERR"),
         ("dumps_late", SCRAPER, "Bus fault"),
         ("loops_wrong", ENDLESS, "values differ"),

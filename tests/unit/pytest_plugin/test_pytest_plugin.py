@@ -95,7 +95,7 @@ class TestCaseFiles:
         done.assert_outcomes(passed=1, failed=1)
         done.stdout.fnmatch_lines(
             ["hil.toml::sine?simulator? PASSED*", "hil.toml::too many?simulator? FAILED*",
-             "too many on simulator: firmware: 20 lines and 20 results came*"]
+             "too many on simulator: firmware: 20 lines and 20 of 21 results came*"]
         )  # fmt: skip
         assert "Traceback" not in done.stdout.str()
         assert "items.py" not in done.stdout.str()
