@@ -9,7 +9,7 @@ from functools import cached_property
 
 from harness.case.init.shapes import MANY, Holds, Shape, any_text, escaped
 from harness.uart.lines import Line, number
-from harness.uart.scrapers.pattern import Pattern
+from harness.uart.scrapers.pattern import LONGEST_REGEX, Pattern
 
 #: Most results in a case file.
 _MOST_RESULTS = 1000
@@ -105,7 +105,7 @@ def freeze(
     ``over``: the image prints no more; else only what repeats is expected. ``taken`` are columns,
     by index of the shape, that are read otherwise.
     """
-    kinds = _kinds(shapes, taken)
+    kinds = [one for one in _kinds(shapes, taken) if len(one.regex) <= LONGEST_REGEX]
     if not kinds and not taken:  # words that are printed once are better than nothing
         return _all_results(_words(shapes), lines, again)
     if over:

@@ -18,7 +18,7 @@ from harness.uart.lines import Line
 from harness.uart.scrapers.base import ExpectedResults, Scraped, Scraper, Span
 
 #: Most characters of a regex.
-_LONGEST = 2000
+LONGEST_REGEX = 2000
 
 
 def compile_regex(pattern: str, name: str) -> re2._Regexp:
@@ -28,7 +28,7 @@ def compile_regex(pattern: str, name: str) -> re2._Regexp:
     """
     options = re2.Options()
     options.log_errors = False
-    if len(pattern) > _LONGEST:
+    if len(pattern) > LONGEST_REGEX:
         raise UsageError(f"{name} is too long: {len(pattern)} characters")
     try:
         compiled = re2.compile(pattern, options)
