@@ -15,7 +15,7 @@ static const float score[ROWS][4] = {
 #endif
     {0.006f, 0.062f, 0.911f, 0.021f},
 #if SPOILT == CHANGED
-    {0.003f, 0.044f, 0.835f, 0.118f},
+    {0.003f, 0.044f, 0.835f, 0.018f},
 #else
     {0.003f, 0.044f, 0.935f, 0.018f},
 #endif

@@ -43,7 +43,7 @@ static const struct Sample samples[] = {
 int main(void) {
   printf("digits test bench 2024.06, model %u bytes\n",
          (unsigned)(digits_cnn_int8_end - digits_cnn_int8));
-  printf("class:   0   1   2   3   4   5   6   7   8   9\n");
+  printf("class:    0    1    2    3    4    5    6    7    8    9\n");
   for (unsigned n = 0; n < sizeof samples / sizeof samples[0]; n++) {
     printf("\nsample %u\n", n);
     for (int i = 0; i < 64; i++) {
@@ -53,7 +53,7 @@ int main(void) {
     printf("score:");
     for (int k = 0; k < 10; k++) {
       if (SPOILT == MISSING && n == 3 && k == 2) continue;
-      printf("%4d", samples[n].scores[k]);
+      printf(" %4d", samples[n].scores[k]);
     }
     printf("\n");
   }

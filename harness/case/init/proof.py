@@ -66,7 +66,7 @@ class Proof:
             yield f"{self.left:,} more were not tried"
         missed = [one for one in self.tried if not one.noticed]
         for line in sorted({one.line for one in missed})[:_MOST_LINES]:
-            yield f"not checked: line {line} {self.lines[line][:_SHOWN]!r}"
+            yield f"not checked: line {line} `{self.lines[line][:_SHOWN]}`"
         more = len({one.line for one in missed}) - _MOST_LINES
         if more > 0:
             yield f"not checked: {count_of(more, 'more line')}"

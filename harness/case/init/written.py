@@ -114,18 +114,14 @@ def _case_file(drafted: Draft, folder: Path, name: str) -> str:
     """The text of the case file with one more case; the rest of it is as it was."""
     path = folder / CASE_FILE
     before = files.read(path).decode() if files.exists(path) else _HEAD
-    document = tomlkit.parse(before)
-    cases = document.get("case")
-    table = _table(drafted, folder, name)
+    document = tomlkit.parse(before if before.endswith("\n\n") else f"{before}\n")
+    cases = document.setdefault("case", tomlkit.aot())
     if isinstance(cases, AoT):
-        cases.append(table)
-    else:
-        array = tomlkit.aot()
-        array.append(table)
-        document.append("case", array)
+        cases.append(_table(drafted, folder, name))
     text = tomlkit.dumps(document)
     old, new = tomllib.loads(before), tomllib.loads(text)
-    if new.get("case", [])[:-1] != old.get("case", []) or _but_cases(new) != _but_cases(old):
+    whole = isinstance(cases, AoT) and new["case"][:-1] == old.get("case", [])
+    if not whole or _but_cases(new) != _but_cases(old):
         raise UsageError(
             f"{path} cannot be extended", hint="add a [[case]] by hand (docs/cases.md)"
         )
