@@ -114,7 +114,7 @@ def _case_file(drafted: Draft, folder: Path, name: str) -> str:
     """The text of the case file with one more case; the rest of it is as it was."""
     path = folder / CASE_FILE
     before = files.read(path).decode() if files.exists(path) else _HEAD
-    document = tomlkit.parse(before if before.endswith("\n\n") else f"{before}\n")
+    document = tomlkit.parse(before.rstrip("\n") + "\n\n")
     cases = document.setdefault("case", tomlkit.aot())
     if isinstance(cases, AoT):
         cases.append(_table(drafted, folder, name))
