@@ -80,6 +80,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         budgets=budgets.verdicts,
         stated=outputs.stated,
         mismatch=None if wrong_model else outputs.mismatch,
+        listing=outputs.listing,
     )
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))

@@ -25,7 +25,7 @@ from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.reference.patterns import INFERENCES
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.scrapers import Check, ExpectedResults, TestResult
-from harness.uart.scrapers.base import REFERENCE, Mismatch, Stated
+from harness.uart.scrapers.base import REFERENCE, Listing, Mismatch, Stated
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class OutputCheck:
     compared_with: str = ""  # source of the expected values
     stated: Stated | None = field(default=None, compare=False)  # of tensors
     mismatch: Mismatch | None = None  # its text is the problem, or begins it
+    listing: Listing | None = field(default=None, compare=False)  # of a case with expect.values
     # Inputs of the compared inferences, each (inferences, *shape).
     inputs: tuple[Array, ...] = field(default=(), compare=False)
 
@@ -123,6 +124,7 @@ def _from_scraper(check: Check, results: int, model: Model | None) -> OutputChec
         " and ".join(sources) if check.compared else "",
         check.stated,
         mismatch=check.mismatch,
+        listing=check.listing,
     )
 
 

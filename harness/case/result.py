@@ -21,7 +21,7 @@ from harness.base.hints import NO_HINT, HintText
 from harness.base.platforms import place
 from harness.base.tables import key, plain
 from harness.uart.scrapers import TestResult
-from harness.uart.scrapers.base import Mismatch, Stated
+from harness.uart.scrapers.base import Listing, Mismatch, Stated
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
@@ -189,6 +189,7 @@ class Evidence:
     budgets: tuple[BudgetVerdict, ...] = ()  # of the case, kept or not
     stated: Stated | None = field(default=None, compare=False, repr=False)  # tensors
     mismatch: Mismatch | None = field(default=None, compare=False)  # None with another model
+    listing: Listing | None = field(default=None, compare=False, repr=False)  # of expect.values
 
 
 def _with_spread(value: float, result: CaseResult) -> str:
@@ -316,6 +317,7 @@ class CaseResult:
 
     stated = _ResultField(lambda one: one.evidence.stated)
     mismatch = _ResultField(lambda one: one.evidence.mismatch)
+    listing = _ResultField(lambda one: one.evidence.listing)
     findings = _ResultField(lambda one: one.evidence.findings)
     outputs_compared = _ResultField(lambda one: one.evidence.outputs_compared)
     mismatches = _ResultField(lambda one: one.evidence.mismatches)
@@ -361,7 +363,8 @@ class CaseResult:
         parts = (self.setup, self.judgement, self.evidence, self.measures)
         values = {name: value for part in parts for name, value in vars(part).items()}
         coverage = values["coverage"]
-        del values["size"], values["stated"], values["mismatch"]
+        for part in ("size", "stated", "mismatch", "listing"):
+            del values[part]
         spelt_out = {
             "flash": self.measures.flash,
             "ram": self.measures.ram,

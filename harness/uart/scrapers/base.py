@@ -32,9 +32,12 @@ LISTED_REFERENCE = "expect.values in a case file (docs/cases.md)"
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """One result read from the text: an inference, a test, or a line that matched."""
+    """One result read from the text: an inference, a test, or a line that matched.
 
-    values: Mapping[str, Value]
+    ``values`` are as they were printed.
+    """
+
+    values: Mapping[str, str]
     line: int
     text: str
 
@@ -112,6 +115,20 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """How results differ from the ``expect.values`` of a case.
+
+    ``differing``: row of the list, name, and the text that was printed, None if there is none.
+    ``extra``: the values of results behind the last row.
+    """
+
+    rows: int
+    came: int
+    differing: tuple[tuple[int, str, str | None], ...] = ()
+    extra: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Check:
     """The outcome of comparing results with the expected ones."""
 
@@ -125,6 +142,7 @@ class Check:
     compared_with: tuple[str, ...] = ()  # the references
     stated: Stated | None = field(default=None, compare=False)
     mismatch: Mismatch | None = None  # its text is one of the problems
+    listing: Listing | None = None  # of a case with expect.values
 
 
 class Scraper(ABC):
@@ -207,7 +225,7 @@ class _Compared:
 
     result: int  # counted from 1
     name: str
-    got: Value | None
+    got: str | None
     expected: Value
     others: str  # texts of the same result, which identify it for the reader
     tolerance: float
@@ -219,20 +237,20 @@ class _Compared:
     @property
     def special(self) -> bool:
         """Whether a text for "not a number" or infinity was read in place of a number."""
-        text = self.got.lower().lstrip("+-") if isinstance(self.got, str) else ""
+        text = (self.got or "").lower().lstrip("+-")
         return not isinstance(self.expected, str) and text in _SPECIAL
 
     @property
     def obtained(self) -> float | None:
         """The value that was read as a number; None if it is none."""
-        if self.special and isinstance(self.got, str):
-            return float(self.got)
-        return number(self.got) if isinstance(self.got, str) else self.got
+        if self.got is None:
+            return None
+        return float(self.got) if self.special else number(self.got)
 
     @property
     def digit(self) -> float:
         """One unit of the last digit of a number with decimals, else 0."""
-        if not isinstance(self.got, str) or self.got.lstrip("+-").isdecimal():
+        if self.got is None or self.got.lstrip("+-").isdecimal():
             return 0.0
         return last_digit(self.got)
 
@@ -266,6 +284,11 @@ def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Che
     return Check(
         len(compared), len(differing), tuple(problems), "\n".join(rows), hint,
         compared_with=(LISTED_VALUES,), mismatch=mismatch,
+        listing=Listing(
+            listed, len(results),
+            tuple(((one.result - 1) % listed, one.name, one.got) for one in differing),
+            tuple(result.values for result in extra),
+        ),
     )  # fmt: skip
 
 
@@ -318,28 +341,24 @@ def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
     return len(shown) + more, [*shown, f"and {more:,} more"] if more else shown
 
 
-def _difference(got: Value | None, value: Value, tolerance: float) -> str:
+def _difference(got: str | None, value: Value, tolerance: float) -> str:
     """The difference of ``got`` and ``value``; "" for equal text or a number within tolerance."""
     if got is None:
         return f"not there, expected {_shown(value)}"
     if isinstance(value, str):
         return "" if got == value else f"{_shown(got)}, expected {value!r}"
-    read = number(got) if isinstance(got, str) else got
+    read = number(got)
     # A number read as mantissa * 2^exponent may differ from the decimal one by rounding.
     if read is not None and math.isclose(read, value, rel_tol=1e-12, abs_tol=tolerance):
         return ""
-    shown = _shown(got) if read is None or not isinstance(got, str) else got[:80]
+    shown = _shown(got) if read is None else got[:80]
     return f"{shown}, expected {_shown(value)}"
 
 
 def _named(result: Scraped, name: str) -> str:
     """A result's texts other than ``name``, which identify it for the reader; "" without any."""
     others = {other: text for other, text in result.values.items() if other != name}
-    texts = [
-        f"{other} {text[:80]!r}"
-        for other, text in others.items()
-        if isinstance(text, str) and number(text) is None
-    ]
+    texts = [f"{other} {text[:80]!r}" for other, text in others.items() if number(text) is None]
     return f" ({', '.join(texts)})" if texts else ""
 
 
