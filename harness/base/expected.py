@@ -15,6 +15,9 @@ from harness.base.findings import NOTES, Finding, Kind
 from harness.base.tables import key
 from harness.base.text import short
 
+#: How a test of a suite may end that a case names.
+KnownState = Literal["pass", "fail", "skip", "flaky"]
+
 
 @tables.check("`kind` or `kind:subject`", raw=True, pattern=rf"^({'|'.join(Kind)})(:|$)")
 def finding(given: Any) -> tuple[str, str]:
@@ -83,7 +86,7 @@ class Expected:
         {}, "How values of scrapers compare, by name: ignored, or with a factor, rounded, within a "
         "tolerance or a range.",
     )  # fmt: skip
-    tests: Mapping[str, Literal["pass", "fail", "skip", "flaky"]] = key(
+    tests: Mapping[str, KnownState] = key(
         {}, "For scrapers of test suites: tests that do not pass, and how they end."
     )
     lines_absent: tuple[str, ...] = key((), "Regexes that no line of the console may match.")

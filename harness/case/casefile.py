@@ -53,7 +53,7 @@ def rows_of(path: Path) -> tuple[NamedLayers, ...]:
         name = table.get("name")
         if not isinstance(name, str) or not name:
             raise UsageError(f"{path}: a [[case]] has no name")
-        place = f"{path}, case {short(name)}"
+        place = place_of(path, name)
         if any(row.name == name for row in rows):
             raise UsageError(f"{path}: two cases are called {name!r}")
         rows.append(
@@ -61,6 +61,11 @@ def rows_of(path: Path) -> tuple[NamedLayers, ...]:
         )
     _check_folders([row.name for row in rows], path)
     return tuple(rows)
+
+
+def place_of(path: Path, name: str) -> str:
+    """The place of a case in its file, for messages."""
+    return f"{path}, case {short(name)}"
 
 
 def _board(board: _Board | None, path: Path) -> CaseLayer:

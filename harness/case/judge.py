@@ -87,6 +87,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
         mismatch=None if wrong_model else outputs.mismatch,
         read=read,
         numbers_checked=read.checked if read is not None and read.numbers else None,
+        listing=outputs.listing,
     )
     if found := budgets.adequacy:
         measures = replace(measures, adequacy=found.share, mistakes_missed=len(found.missed))

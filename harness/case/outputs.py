@@ -27,7 +27,7 @@ from harness.reference.patterns import INFERENCES
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.coverage import ConsoleCoverage, coverage_of
 from harness.uart.scrapers import Check, ExpectedResults, TestResult, reads_tests
-from harness.uart.scrapers.base import REFERENCE, Mismatch, Stated, both
+from harness.uart.scrapers.base import REFERENCE, Listing, Mismatch, Stated, both
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class OutputCheck:
     compared_with: str = ""  # source of the expected values
     stated: Stated | None = field(default=None, compare=False)  # of tensors
     mismatch: Mismatch | None = None  # its text is the problem, or begins it
+    listing: Listing | None = field(default=None, compare=False)  # of a case with expect.values
     # Inputs of the compared inferences, each (inferences, *shape).
     inputs: tuple[Array, ...] = field(default=(), compare=False)
 
@@ -144,6 +145,7 @@ def _from_scraper(check: Check, results: int, model: Model | None) -> OutputChec
         " and ".join(sources) if check.compared else "",
         check.stated,
         mismatch=check.mismatch,
+        listing=check.listing,
     )
 
 

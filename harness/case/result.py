@@ -22,7 +22,7 @@ from harness.base.platforms import place
 from harness.base.tables import key, plain
 from harness.uart.coverage import ConsoleCoverage
 from harness.uart.scrapers import TestResult
-from harness.uart.scrapers.base import Mismatch, Stated
+from harness.uart.scrapers.base import Listing, Mismatch, Stated
 
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
@@ -196,6 +196,7 @@ class Evidence:
     stated: Stated | None = field(default=None, compare=False, repr=False)  # tensors
     mismatch: Mismatch | None = field(default=None, compare=False)  # None with another model
     read: ConsoleCoverage | None = None  # how much of the text was compared; None: no text is read
+    listing: Listing | None = field(default=None, compare=False, repr=False)  # of expect.values
 
 
 def _with_spread(value: float, result: CaseResult) -> str:
@@ -323,6 +324,7 @@ class CaseResult:
 
     stated = _ResultField(lambda one: one.evidence.stated)
     mismatch = _ResultField(lambda one: one.evidence.mismatch)
+    listing = _ResultField(lambda one: one.evidence.listing)
     findings = _ResultField(lambda one: one.evidence.findings)
     outputs_compared = _ResultField(lambda one: one.evidence.outputs_compared)
     mismatches = _ResultField(lambda one: one.evidence.mismatches)
@@ -369,7 +371,8 @@ class CaseResult:
         parts = (self.setup, self.judgement, self.evidence, self.measures)
         values = {name: value for part in parts for name, value in vars(part).items()}
         coverage = values["coverage"]
-        del values["size"], values["stated"], values["mismatch"]
+        for part in ("size", "stated", "mismatch", "listing"):
+            del values[part]
         spelt_out = {
             "flash": self.measures.flash,
             "ram": self.measures.ram,

@@ -5,7 +5,7 @@ Every interface that judges cases (``run``, Robot, pytest, sweeps, the action) u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -111,12 +111,17 @@ class Tally:
 
 
 def exit_code(verdicts: Iterable[Verdict], tally: Tally) -> ExitCode:
-    """The exit code: of firmware, of failed checks, of usage, of the environment, in this order.
+    """The exit code of a run, the gravest of its cases.
 
     A skipped case counts only if the tally is untested because of it.
     """
     codes = {verdict.exit_code for verdict in verdicts if verdict is not Verdict.SKIPPED}
     if tally.untested:
         codes.add(ExitCode.ENVIRONMENT)
+    return gravest(codes)
+
+
+def gravest(codes: Collection[ExitCode]) -> ExitCode:
+    """The exit code of several: of firmware, of failed checks, of usage, of the environment."""
     order = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.USAGE, ExitCode.ENVIRONMENT)
     return next((code for code in order if code in codes), ExitCode.PASSED)

@@ -9,7 +9,7 @@ from harness.base.errors import UsageError
 from harness.base.expected import ValueRule
 from harness.base.text import short
 from harness.case.case import Case
-from harness.uart import Scraper, scraper
+from harness.uart import scraper
 from harness.uart.scrapers import reads_tests
 
 
@@ -31,7 +31,7 @@ def refuse_rules(case: Case) -> None:
         if rule == "ignored":
             continue
         listed = [values[name] for values in case.expect.values if name in values]
-        for reason in (*_contradictions(rule, reader), *_misplaced(rule, name, listed)):
+        for reason in (*_contradictions(rule), *_misplaced(rule, name, listed)):
             raise UsageError(f"expect.compare.{name}: {reason}")
 
 
@@ -43,7 +43,7 @@ def _refuse_unknown(name: str, names: Sequence[str]) -> None:
     raise UsageError(f"expect.compare: the scraper reads no {short(name)}", hint=hint)
 
 
-def _contradictions(rule: ValueRule, reader: Scraper) -> Iterator[str]:
+def _contradictions(rule: ValueRule) -> Iterator[str]:
     """What is wrong with a rule alone."""
     if rule == ValueRule():
         yield 'it says nothing: {} compares like no rule, "ignored" compares nothing'
@@ -54,8 +54,6 @@ def _contradictions(rule: ValueRule, reader: Scraper) -> Iterator[str]:
     chosen = [name for name, present in given.items() if present]
     if len(chosen) > 1:
         yield f"{' and '.join(chosen[:2])} exclude each other"
-    if rule.rounded and not reader.as_printed:
-        yield "rounded needs the printed digits, which a scraper that is a regex keeps"
 
 
 def _misplaced(rule: ValueRule, name: str, listed: Sequence[object]) -> Iterator[str]:

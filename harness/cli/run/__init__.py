@@ -59,6 +59,7 @@ class RunOptions(ReportOptions):
     tags: tuple[str, ...]
     layers: tuple[CaseLayer, ...]
     dry_run: bool
+    update: bool
     rerun: bool
     show_console: bool
     allow_skips: bool
@@ -74,7 +75,10 @@ class RunOptions(ReportOptions):
               help="Run only the cases of a case file with this tag; repeatable.")  # fmt: skip
 @click.option("--dry-run", is_flag=True,
               help="Run nothing: show each case on its targets, and where its values come "
-              "from.")  # fmt: skip
+              "from. With --update: write nothing.")  # fmt: skip
+@click.option("--update", is_flag=True,
+              help="Write the values that came to expect.values and expect.tests of the case "
+              "file, and show the change.")  # fmt: skip
 @case_options()
 @click.option("-v", "--console", "show_console", is_flag=True,
               help="Show the console on standard error while it runs.")  # fmt: skip
@@ -129,6 +133,7 @@ def run(options: RunOptions) -> int:
     tflm-hil run build --scraper ztest --rerun      # while you edit and build
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run zephyr.elf --scraper '/y=(?P<y>\\S+)/' --set 'expect.values=[{y=3}]'
+    tflm-hil run hil.toml --update --dry-run        # which values are new?
     tflm-hil run digits --profile digits.json --coverage digits.info
 
     With several targets, console, outputs and RAM of each case are compared between them.
@@ -139,11 +144,35 @@ def run(options: RunOptions) -> int:
     lists other targets and the case ran on one of them.
     """
     check_destinations(options)
+    if options.update:
+        return _update(options)
     if options.rerun:
         from harness.cli.run.rerun import files_of, repeat  # noqa: PLC0415 - see cli/__init__
 
         repeat(lambda: _run(options), lambda: files_of(_plan(options), options.what))
     return _run(options)
+
+
+def _update(options: RunOptions) -> int:
+    from harness.cli.run.update import update  # noqa: PLC0415 - see cli/__init__
+
+    given = [f"--{name}" for name in options.files]
+    flags = {"--rerun": options.rerun, "--annotate": options.annotate, "--symbol": options.symbols}
+    given += [name for name, value in flags.items() if value]
+    if given:
+        raise UsageError(f"{given[0]} cannot stand beside --update, which reports no results")
+    if options.what.case_file is None:
+        raise UsageError(
+            f"--update rewrites a case file, and {options.what.text} is none",
+            hint="tflm-hil init writes one",
+        )
+
+    def run(made: Plan) -> list[CaseResult]:
+        _build_together(made.cases)
+        with Targets() as pools:
+            return [*_results(made, pools, CrossChecks(made.cases), None, options)]
+
+    return update(_plan(options), options.what.case_file, run, dry_run=options.dry_run)
 
 
 def _plan(options: RunOptions) -> Plan:

@@ -35,9 +35,12 @@ LISTED_REFERENCE = "expect.values in a case file (docs/cases.md)"
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """One result read from the text: an inference, a test, or a line that matched."""
+    """One result read from the text: an inference, a test, or a line that matched.
 
-    values: Mapping[str, Value]
+    ``values`` are as they were printed.
+    """
+
+    values: Mapping[str, str]
     line: int
     text: str
     #: Where each value stands in the text.
@@ -129,6 +132,20 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """How results differ from the ``expect.values`` of a case.
+
+    ``differing``: row of the list, name, and the text that was printed, None if there is none.
+    ``extra``: the values of results behind the last row.
+    """
+
+    rows: int
+    came: int
+    differing: tuple[tuple[int, str, str | None], ...] = ()
+    extra: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Check:
     """The outcome of comparing results with the expected ones."""
 
@@ -142,6 +159,7 @@ class Check:
     compared_with: tuple[str, ...] = ()  # the references
     stated: Stated | None = field(default=None, compare=False)
     mismatch: Mismatch | None = None  # its text is one of the problems
+    listing: Listing | None = None  # of a case with expect.values
 
 
 def both(first: Check, second: Check) -> Check:
@@ -155,6 +173,7 @@ def both(first: Check, second: Check) -> Check:
         compared_with=(*first.compared_with, *second.compared_with),
         stated=first.stated,
         mismatch=first.mismatch or second.mismatch,
+        listing=first.listing or second.listing,
     )
 
 
@@ -170,8 +189,6 @@ class Scraper(ABC):
     owner: int = 0
     #: Names of the values of results, () if they are not known before.
     names: Sequence[str] = ()
-    #: Whether values are texts as they were printed, with all of their digits.
-    as_printed: bool = False
 
     def __init__(self) -> None:
         self.results: list[Scraped] = []
@@ -250,7 +267,7 @@ class _Compared:
 
     result: int  # counted from 1
     name: str
-    got: Value | None
+    got: str | None
     expected: Value | None
     others: str  # texts of the same result, which identify it for the reader
     rule: ValueRule
@@ -263,21 +280,21 @@ class _Compared:
     @property
     def special(self) -> bool:
         """Whether a text for "not a number" or infinity was read in place of a number."""
-        text = self.got.lower().lstrip("+-") if isinstance(self.got, str) else ""
+        text = (self.got or "").lower().lstrip("+-")
         return not isinstance(self.expected, str) and text in _SPECIAL
 
     @property
     def obtained(self) -> float | None:
         """The value that was read as a number; None if it is none."""
-        if self.special and isinstance(self.got, str):
-            return float(self.got)
-        return None if self.got is None else number_of(self.got, self.rule)
+        if self.got is None:
+            return None
+        return float(self.got) if self.special else number_of(self.got, self.rule)
 
     @property
     def allowed(self) -> float:
         """The tolerance, and one unit of the last digit of a number with decimals."""
         within = allowed(self.rule, self.tolerance)
-        if not isinstance(self.got, str) or is_hex(self.got):
+        if self.got is None or is_hex(self.got):
             return within
         whole = self.got.lstrip("+-").isdecimal() and not self.rule.rounded
         return within + (0.0 if whole else last_digit(self.got) * abs(self.rule.factor))
@@ -312,6 +329,15 @@ def against_values(results: Sequence[Scraped], expected: ExpectedResults) -> Che
     return Check(
         len(compared), len(differing), tuple(problems), "\n".join(rows), hint,
         compared_with=tuple(sources), mismatch=mismatch,
+        listing=Listing(
+            listed, len(results),
+            tuple(
+                ((one.result - 1) % listed, one.name, one.got)
+                for one in differing
+                if one.expected is not None
+            ),
+            tuple(result.values for result in extra),
+        ),
     )  # fmt: skip
 
 
@@ -391,9 +417,5 @@ def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
 def _named(result: Scraped, name: str) -> str:
     """A result's texts other than ``name``, which identify it for the reader; "" without any."""
     others = {other: text for other, text in result.values.items() if other != name}
-    texts = [
-        f"{other} {text[:80]!r}"
-        for other, text in others.items()
-        if isinstance(text, str) and number(text) is None
-    ]
+    texts = [f"{other} {text[:80]!r}" for other, text in others.items() if number(text) is None]
     return f" ({', '.join(texts)})" if texts else ""

@@ -58,7 +58,7 @@ class HelloWorld(Scraper):
             self._unparsed(line, f"no number where x_value and y_value should be{more}")
             return
         kept = len(self.results)
-        self.keep(Scraped({"x": x, "y": y}, line.number, text))
+        self.keep(Scraped({"x": first.strip(), "y": last.strip()}, line.number, text))
         if len(self.results) == kept:
             return
         for elements, value, word in zip(self._elements, (x, y), (first, last), strict=True):
@@ -81,9 +81,8 @@ class HelloWorld(Scraper):
             )
         if not self.results:
             return Check(problems=("no result was printed",))
-        x = [_float(result, "x") for result in self.results]
         listed = against_values(self.results, expected) if lists else Check()
-        sequence = _check_sequence(x)
+        sequence = _check_sequence(self._elements[0].values)
         model = expected.compare(self.readings) if expected.compare else Check()
         parts = (model, listed, sequence)
         return Check(
@@ -95,13 +94,8 @@ class HelloWorld(Scraper):
             compared_with=(*model.compared_with, *listed.compared_with),
             stated=model.stated,
             mismatch=model.mismatch or listed.mismatch,
+            listing=listed.listing,
         )
-
-
-def _float(result: Scraped, name: str) -> float:
-    value = result.values[name]
-    assert isinstance(value, float)
-    return value
 
 
 def _close(printed: float, exact: float) -> bool:

@@ -49,8 +49,6 @@ class Pattern(Scraper):
     The first regex that matches a line reads it.
     """
 
-    as_printed = True
-
     def __init__(self, *patterns: str) -> None:
         super().__init__()
         self._patterns = [compile_regex(one, "the scraper's regex") for one in patterns]

@@ -26,5 +26,4 @@ class PersonDetection(Scraper):
         if match is None:
             self._unparsed(line, "no two scores")
             return
-        scores = {name: float(text) for name, text in match.groupdict().items()}
-        self.keep(Scraped(scores, line.number, line.text))
+        self.keep(Scraped(match.groupdict(), line.number, line.text))

@@ -65,11 +65,6 @@ def test_a_rule_that_cannot_be_applied_is_refused(tmp_path, rules, words, hint):
     [
         ("expect.compare = { y = { min = 1 } }", "is of a scraper's results, and the case has"),
         ("scraper = 'ztest'\nexpect.compare = { y = { min = 1 } }", "takes expect.tests, not"),
-        (
-            "scraper = 'person_detection'\nexpect.values = [{ person = 1 }]\n"
-            "expect.compare = { person = { rounded = true } }",
-            "rounded needs the printed digits",
-        ),
     ],
 )
 def test_rules_need_a_scraper_that_reads_such_values(tmp_path, case, words):

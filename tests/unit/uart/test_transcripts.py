@@ -3,6 +3,7 @@
 import pytest
 
 from harness.base.findings import Kind
+from harness.uart.lines import number
 
 
 def found(console) -> set[tuple[Kind, str]]:
@@ -12,7 +13,7 @@ def found(console) -> set[tuple[Kind, str]]:
 def test_a_right_image_gives_ten_results_and_no_finding(transcript):
     console = transcript("exact")
     assert len(console.scrapers[0].results) == 10
-    assert console.scrapers[0].results[1].values == {"x": 0.314159, "y": 0.372770}
+    assert console.scrapers[0].results[1].values == {"x": "0.314159", "y": "0.372770"}
     assert console.findings == []
 
 
@@ -88,12 +89,12 @@ def test_zero_ticks_are_a_finding_and_real_ones_are_not(transcript):
 def test_floats_of_2021_are_read_from_mantissa_and_exponent(transcript):
     results = transcript("stock_hello_world_2021").scrapers[0].results
     assert len(results) == 10
-    assert results[1].values["x"] == pytest.approx(0.31415915)
-    assert results[1].values["y"] == pytest.approx(0.37276935)
+    assert number(results[1].values["x"]) == pytest.approx(0.31415915)
+    assert number(results[1].values["y"]) == pytest.approx(0.37276935)
 
 
 def test_person_scores_are_read(transcript):
     console = transcript("stock_person_detection_2021", "person_detection")
     assert [dict(r.values) for r in console.scrapers[0].results] == [
-        {"person": 113, "no_person": -113}
+        {"person": "113", "no_person": "-113"}
     ]
