@@ -54,7 +54,7 @@ def judged(prepared: Prepared, seen: Observation) -> CaseResult:
     records = check_evidence(seen.console, known, measured)
     findings = _all_findings(prepared, seen, records, outputs)
     budgets = _check_budgets(prepared, measures, outputs)
-    read = coverage_of_text(seen.console, case, model, known.inputs or prepared.inputs)
+    read = coverage_of_text(seen.console, case)
     held = held_model(image, model) if model is not None else None
     wrong_model = (
         _wrong_model(seen, model)

@@ -100,7 +100,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Row:
+class ParsedLine:
     """A line of a shape: its tokens, and the text behind the last one."""
 
     line: Line
@@ -128,7 +128,7 @@ def _literal(token: Token) -> str:
 class Shape:
     """Lines that are alike, and what each of their columns holds."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ParsedLine, ...]
     holds: tuple[Holds, ...]
 
     @property
@@ -208,7 +208,7 @@ def escaped(text: str) -> str:
     return re.escape(text).replace("\\ ", " ").replace("\\-", "-").replace("\\=", "=")
 
 
-def parsed(line: Line) -> Row:
+def parsed(line: Line) -> ParsedLine:
     """The tokens of a line."""
     tokens: list[Token] = []
     end = 0
@@ -223,7 +223,7 @@ def parsed(line: Line) -> Row:
             continue
         tokens.append(Token(kind, text, line.text[end : match.start()], match.start()))
         end = match.end()
-    return Row(line, tuple(tokens), line.text[end:])
+    return ParsedLine(line, tuple(tokens), line.text[end:])
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
@@ -266,7 +266,7 @@ def failing(shapes: Iterable[Shape]) -> Line | None:
     return min(lines, key=lambda line: line.number, default=None)
 
 
-def _without(labels: Container[str], row: Row) -> str:
+def _without(labels: Container[str], row: ParsedLine) -> str:
     """The text of a line without words that are labels."""
     kept = (one.before + ("" if one.text in labels else one.text) for one in row.tokens)
     return "".join([*kept, row.rest])
@@ -277,8 +277,8 @@ def readable(line: Line) -> bool:
     return bool(line.text.strip()) and PREFIX not in line.text
 
 
-def _by_key(lines: Sequence[Line]) -> dict[tuple[str, ...], list[Row]]:
-    found: dict[tuple[str, ...], list[Row]] = {}
+def _by_key(lines: Sequence[Line]) -> dict[tuple[str, ...], list[ParsedLine]]:
+    found: dict[tuple[str, ...], list[ParsedLine]] = {}
     for line in lines:
         if readable(line):
             row = parsed(line)
@@ -286,11 +286,11 @@ def _by_key(lines: Sequence[Line]) -> dict[tuple[str, ...], list[Row]]:
     return found
 
 
-def _holds(rows: Sequence[Row], others: Sequence[Row]) -> tuple[Holds, ...]:
+def _holds(rows: Sequence[ParsedLine], others: Sequence[ParsedLine]) -> tuple[Holds, ...]:
     return tuple(_column_holds(rows, others, at) for at in range(len(rows[0].tokens)))
 
 
-def _column_holds(rows: Sequence[Row], others: Sequence[Row], at: int) -> Holds:
+def _column_holds(rows: Sequence[ParsedLine], others: Sequence[ParsedLine], at: int) -> Holds:
     """What column ``at`` holds; the text around it decides first, then how it changes."""
     one = rows[0].tokens[at]
     texts = [row.tokens[at].text for row in rows]
@@ -320,7 +320,7 @@ def _column_holds(rows: Sequence[Row], others: Sequence[Row], at: int) -> Holds:
     return Holds.VALUE
 
 
-def _is_clock(rows: Sequence[Row], at: int) -> bool:
+def _is_clock(rows: Sequence[ParsedLine], at: int) -> bool:
     """Whether a column follows the time at which its lines came, in one of the usual units."""
     values = [number(row.tokens[at].text) for row in rows]
     if len(rows) < 3 or any(value is None for value in values):

@@ -37,7 +37,7 @@ timeout = {TIMEOUT:g}  # seconds on the target's clock
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFiles:
     """Files that were written, and files of the user that are left alone."""
 
     written: tuple[Path, ...]
@@ -74,7 +74,7 @@ def _cases(folder: Path) -> dict[str, str]:
     return {str(row.get("name", "")): str(row.get("elf", "")) for row in named}
 
 
-def write(drafted: Draft, folder: Path, name: str) -> Written:
+def write(drafted: Draft, folder: Path, name: str) -> WrittenFiles:
     """Write what ``drafted`` needs; the case file of an earlier run gets one more case."""
     wanted: dict[Path, str | bytes] = {folder / CASE_FILE: _case_file(drafted, folder, name)}
     if drafted.keeps_model and drafted.case is not None and drafted.case.model is not None:
@@ -93,7 +93,7 @@ def write(drafted: Draft, folder: Path, name: str) -> Written:
         except OSError as error:
             raise UsageError(f"cannot create the folder {path.parent}: {error.strerror}") from error
         files.write(path, text)
-    return Written(tuple(wanted), tuple(kept), flow.notes)
+    return WrittenFiles(tuple(wanted), tuple(kept), flow.notes)
 
 
 def write_header(folder: Path) -> Path:

@@ -18,6 +18,7 @@ from harness.report.html import About, html
 from harness.report.junit import junit
 from harness.report.markdown import markdown
 from harness.report.terminal import print_failures, print_images, print_table
+from harness.uart.coverage import ConsoleCoverage
 from harness.uart.scrapers import TestResult
 
 
@@ -327,6 +328,8 @@ MEASURED = {
     "milliseconds": 0.125,
     "milliseconds_spread": 0.25,
     "outputs_compared": 27,
+    "numbers_checked": 28,
+    "read": ConsoleCoverage(numbers=30, checked=28),
     "mistakes_missed": 8,
 }
 
