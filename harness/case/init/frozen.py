@@ -60,6 +60,8 @@ class KindOfLine:
 
 def _end_of_row(shape: Shape, at: int) -> int:
     """The end of the numbers in a row from ``at`` on, if there are many; else the next column."""
+    if shape.holds[at] is not Holds.VALUE:
+        return at + 1
     end = at + 1
     while (
         end < len(shape.holds)

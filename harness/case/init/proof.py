@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.base.findings import NOTES
 from harness.base.text import count_of
 from harness.case.case import Case
-from harness.case.endings import has_all_results
 from harness.case.init.shapes import RESULTS, Holds, Shape, Token
 from harness.case.observe import scrapers_of
-from harness.case.outputs import check_outputs
+from harness.case.outputs import check_text
 from harness.model import Model
-from harness.uart import Console
 from harness.uart.lines import Line
+from harness.uart.scrapers import AbsentLines
 
 #: Most spoilt consoles that are judged; of more the same share of each kind.
 _MOST_TRIED = 800
@@ -86,15 +84,20 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {plural}" if plural and count != 1 else count_of(count, what)
 
 
-def passes(case: Case, model: Model | None, text: bytes) -> bool:
-    """Whether the case accepts a console."""
-    console = Console(scrapers_of(case), lines_absent=case.expect.lines_absent)
-    console.feed(text)
-    console.finish()
-    if any(one.kind not in NOTES for one in console.findings):
+def passes(case: Case, model: Model | None, texts: Iterable[str]) -> bool:
+    """Whether the case accepts the lines of a console."""
+    scrapers, absent = scrapers_of(case), AbsentLines(case.expect.lines_absent)
+    for number, text in enumerate(texts, 1):
+        line = Line(number, 0.0, text, b"")
+        absent.feed(line)
+        for scraper in scrapers:
+            scraper.feed(line)
+    if [*absent.findings, *(one for scraper in scrapers for one in scraper.findings)]:
         return False
-    outputs = check_outputs(console, case, model)
-    return not outputs.problem and has_all_results(console, case)
+    complete = zip(scrapers, case.least_of_each, strict=True)
+    if any(len(scraper.results) < least for scraper, least in complete):
+        return False
+    return not check_text(scrapers, case, model).problems
 
 
 def prove(case: Case, model: Model | None, lines: Sequence[Line], shapes: Sequence[Shape]) -> Proof:
@@ -113,8 +116,8 @@ def prove(case: Case, model: Model | None, lines: Sequence[Line], shapes: Sequen
     tried = []
     for number, kind, was, becomes in spoilings[::step]:
         changed = (becomes if one == number else texts[one] for one in order)
-        data = "".join(f"{one}\n" for one in changed if one is not None).encode()
-        tried.append(Spoilt(number, kind, was, not passes(case, model, data)))
+        accepted = passes(case, model, (text for text in changed if text is not None))
+        tried.append(Spoilt(number, kind, was, not accepted))
     left = len(spoilings) - len(tried)
     return Proof(tuple(tried), tuple(sorted(known.items())), texts, left)
 

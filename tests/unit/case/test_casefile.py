@@ -359,7 +359,7 @@ def test_outputs_may_be_printed_alone_if_a_file_has_the_inputs(case_file):
         ),
         (
             "inputs = ['x: (.)']\noutputs = ['y(.)']\nexpect.values = [{ y = 1 }]",
-            "cannot stand beside expect.values",
+            "a scraper's regex and expect.values go together",
         ),
         ("inputs = ['x: (.)']\noutputs = [{ regex = 'y(.)', form = 'rael' }]", "form is"),
     ],

@@ -30,6 +30,7 @@ from harness.case.result import (
 )
 from harness.elf.coverage import Coverage
 from harness.footprint.budget import BudgetVerdict
+from harness.uart.coverage import ConsoleCoverage, UnreadLine
 from harness.uart.scrapers import TestResult
 
 FULL = case_result(
@@ -76,6 +77,8 @@ FULL = case_result(
     profiled=(Profiled("CONV_2D", 70), Profiled("the rest", 30)),
     time="0.1 ms",
     compared_with="expect.values",
+    numbers_checked=24,
+    read=ConsoleCoverage(30, 24, 1, 9, 8, (UnreadLine(2, "heap 4096", ("4096",)),)),
     budgets=(BudgetVerdict("flash", "region", 20_000, 30_000, None, True, "within"),),
 )
 
@@ -115,6 +118,15 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
         ],
         "outputs_compared": 20,
         "compared_with": "expect.values",
+        "numbers_checked": 24,
+        "read": {
+            "numbers": 30,
+            "checked": 24,
+            "ignored": 1,
+            "lines": 9,
+            "lines_checked": 8,
+            "unread": [{"line": 2, "text": "heap 4096", "numbers": ["4096"]}],
+        },
         "mismatches": 1,
         "inferences": 2,
         "flash": 20_000,
@@ -204,6 +216,7 @@ def test_a_test_has_the_figures_that_were_measured_as_properties():
         "milliseconds_per_inference": 0.1,
         "microjoules_per_inference": 1.5,
         "values_compared": 20,
+        "numbers_checked": 24,
     }
 
 
@@ -267,5 +280,7 @@ def test_an_error_and_the_verdict_on_it_end_with_the_same_code():
 
 
 def test_an_empty_result_counts_zero():
-    assert Evidence() == Evidence((), 0, 0, 0, (), "", None, None)
+    assert Evidence() == Evidence(
+        findings=(), outputs_compared=0, mismatches=0, inferences=0, tests=(), details=""
+    )
     assert Measures().wall_seconds == 0.0
