@@ -74,9 +74,9 @@ def _end_of_row(shape: Shape, at: int) -> int:
 
 @dataclass(frozen=True)
 class Frozen:
-    """The kinds of line that a case expects, and the results in turn.
+    """The kinds of line that a case expects, and the results in turn, of an endless image once.
 
-    ``period``: the image repeats them for ever. ``kinds`` is empty if nothing can be expected.
+    Both are empty if nothing can be expected.
     """
 
     kinds: tuple[KindOfLine, ...] = ()
