@@ -23,6 +23,10 @@ _PAUSES = 3
 _GUARD, _ENOUGH_LINES = 15.0, 1500
 #: Lines that are enough after so many seconds on the target's clock.
 _ENOUGH = ((20.0, 100), (5.0, 400))
+#: Seconds on the target's clock from which on an image that repeats itself has printed enough.
+_LEAST = 3.0
+#: Rounds of the same lines that are enough, and how many of the last lines may be theirs.
+_ROUNDS, _MOST_REPEATED = 6, 600
 #: Timing of the second run: what differs from the first one depends on time.
 OTHER_TIMING = "branches"
 
@@ -62,12 +66,23 @@ def watch(elf: Path, timing: str = "instructions", image: Image | None = None) -
             seen = len(session.console)
             now = session.counters.seconds
             over = _is_over(lines, now)
-            if _is_enough(len(lines), now):
+            if _is_enough(len(lines), now) or (now >= _LEAST and _repeats(lines, now)):
                 break
         lines += splitter.flush(session.counters.seconds)
         faults = [str(fault) for fault in session.faults]
     over = over or stop in (Stop.IDLE, Stop.SYSTEM_OFF)
     return Watched(lines, data, stop, over, _failure(data, faults))
+
+
+def _repeats(lines: Sequence[Line], now: float) -> bool:
+    """Whether the same lines, with their numbers, have come again and again for half of the time."""
+    last = lines[-_MOST_REPEATED:]
+    texts = [line.text for line in last]
+    return any(
+        texts[-_ROUNDS * length :] == texts[-length:] * _ROUNDS
+        and last[-_ROUNDS * length].time <= now / 2
+        for length in range(1, len(texts) // _ROUNDS + 1)
+    )
 
 
 def captured(console: Path) -> Watched:
