@@ -75,7 +75,7 @@ def watch(elf: Path, timing: str = "instructions", image: Image | None = None) -
 
 
 def _repeats(lines: Sequence[Line], now: float) -> bool:
-    """Whether the same lines, with their numbers, have come again and again for half of the time."""
+    """Whether the same lines, with their numbers, have come again and again for half the time."""
     last = lines[-_MOST_REPEATED:]
     texts = [line.text for line in last]
     return any(
