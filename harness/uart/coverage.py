@@ -25,6 +25,9 @@ NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\*2\^-?\d+)?)(?!\.?\w)",
     re.ASCII,
 )
+#: The time of day, the uptime in a logger's form, or a date: no number.
+CLOCK = r"(?<!\d)\d{1,2}:\d{2}(?::\d{2})?(?:\.\d{1,6}(?:,\d{3})?)?(?!\d)|\d{4}-\d{2}-\d{2}"
+_CLOCK = re.compile(CLOCK, re.ASCII)
 #: Most lines that are looked at, and most unread ones that are kept.
 _MOST_LINES, _MOST_UNREAD = 100_000, 1000
 _SHOWN = 80  # characters of an unread line
@@ -86,7 +89,7 @@ def coverage_of(
         if not line.text.strip() or PREFIX in line.text:
             continue
         spans, missed = by_line.get(line.number, []), []
-        found = list(NUMBER.finditer(line.text))
+        found = list(numbers_in(line.text))
         free = [*free_by_line.get(line.number, ())]
         free += [span for one in patterns for span in _matches(one, line.text)] if found else []
         for each in found:
@@ -102,6 +105,12 @@ def coverage_of(
         if missed and len(unread) < _MOST_UNREAD:
             unread.append(UnreadLine(line.number, line.text[:_SHOWN], tuple(missed)))
     return ConsoleCoverage(numbers, checked, skipped, printed, read, tuple(unread))
+
+
+def numbers_in(text: str) -> Iterator[re.Match[str]]:
+    """The numbers of a line that are no clock."""
+    clocks = [match.span() for match in _CLOCK.finditer(text)]
+    return (one for one in NUMBER.finditer(text) if not _inside(one.span(), clocks))
 
 
 def _by_line(spans: Iterable[Span]) -> dict[int, list[tuple[int, int]]]:

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
+from harness.uart.coverage import CLOCK
 from harness.uart.lines import Line, last_digit, number
 from harness.uart.messages import names_failure
 from harness.uart.records import PREFIX
 
 _TOKEN = re.compile(
+    rf"(?P<clock>{CLOCK})"
     r"""
-    (?P<clock>(?<!\d)\d{1,2}:\d{2}(?::\d{2})?(?:\.\d{1,6}(?:,\d{3})?)?(?!\d)|\d{4}-\d{2}-\d{2})
   | (?P<name>(?<![\w.])v?\d+\.\d+\.\d+[-\w.+]*|(?<![\w.])g?[0-9a-f]{7,40}(?![\w.])(?<=[a-f\d]))
   | (?P<bytes>(?<![\w.])(?:[0-9a-fA-F]{2}[ ,:]){3,}[0-9a-fA-F]{2}(?![\w.]))
   | (?P<checksum>(?<=\*)[0-9A-F]{2}$)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.uart.coverage import NUMBER, coverage_of
+from harness.uart.coverage import coverage_of, numbers_in
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.scrapers import ExpectedResults, scraper
 
@@ -22,9 +22,10 @@ def lines(text: str) -> list[Line]:
     ("1.25*2^-3", ["1.25*2^-3"]),
     ("v1.2.3 x86 uart0 1.2.3", []),
     ("97% (12)", ["97", "12"]),
+    ("[00:00:05.685,355] <inf> y: 3 2026-11-28 08:41", ["3"]),
 ])  # fmt: skip
-def test_numbers_are_no_parts_of_words_or_versions(text, numbers):
-    assert [match[0] for match in NUMBER.finditer(text)] == numbers
+def test_numbers_are_no_parts_of_words_versions_or_clocks(text, numbers):
+    assert [match[0] for match in numbers_in(text)] == numbers
 
 
 def covered(regexes, values, *, ignored=(), repeats=False):
