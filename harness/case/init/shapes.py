@@ -12,8 +12,10 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from itertools import groupby, pairwise
 
+from harness.base.platforms import chip_names, chip_table
 from harness.uart.coverage import CLOCK
 from harness.uart.lines import Line, last_digit, number
 from harness.uart.messages import names_failure
@@ -56,8 +58,10 @@ _LABEL = re.compile(r"([A-Za-z_]\w*)\W*$", re.ASCII)
 _ADDRESS_DIGITS = 6
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _IN_ROW = re.compile(r"(?P<number>-?\d+)", re.ASCII)
-#: Units of clocks: counts in a second.
-_CLOCKS = (1.0, 10.0, 100.0, 1e3, 1e4, 32768.0, 1e6, 64e6)
+#: Units of clocks: counts in a second; those of the chips' clocks are others.
+_CLOCKS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
+#: A number with decimals in brackets, at the beginning of a line.
+_STAMP = re.compile(r"[\[<(]\s*\d+\.\d+\s*[s]?[\]>)]", re.ASCII)
 #: So much a clock may differ from the time at which its line came, as a share and in seconds.
 _CLOCK_SHARE, _CLOCK_SECONDS = 0.05, 0.02
 #: Words that differ in shapes that are joined, at most.
@@ -309,7 +313,8 @@ def _column_holds(rows: Sequence[ParsedLine], others: Sequence[ParsedLine], at: 
             return Holds.ADDRESS
     if _PLACE.search(before) or re.match(r"\.[A-Za-z]", after):
         return Holds.PLACE
-    if _TIME.match(after) or _TIME_WORD.search(before) or _is_clock(rows, at):
+    stamped = not at and _STAMP.match(rows[0].line.text) is not None
+    if stamped or _TIME.match(after) or _TIME_WORD.search(before) or _is_clock(rows, at):
         return Holds.TIME
     if _SIZE.match(after) or _SIZE_WORD.search(before):
         return Holds.SIZE
@@ -329,7 +334,13 @@ def _is_clock(rows: Sequence[ParsedLine], at: int) -> bool:
     rises = [(b or 0) - (a or 0) for a, b in pairwise(values)]
     passed = [b.line.time - a.line.time for a, b in pairwise(rows)]
     digit = max(last_digit(row.tokens[at].text) for row in rows)
-    return min(rises) >= 0 and any(_runs_like(rises, passed, digit, unit) for unit in _CLOCKS)
+    return min(rises) >= 0 and any(_runs_like(rises, passed, digit, unit) for unit in _units())
+
+
+@cache
+def _units() -> tuple[float, ...]:
+    chips = [chip_table(name) for name in chip_names()]
+    return (*_CLOCKS, *sorted({float(hz) for one in chips for hz in (one.cpu_hz, one.lfclk_hz)}))
 
 
 def _runs_like(rises: Sequence[float], passed: Sequence[float], digit: float, unit: float) -> bool:

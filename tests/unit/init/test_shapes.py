@@ -27,6 +27,8 @@ def held(*texts: str, again: tuple[str, ...] = ()) -> list[Holds]:
     (["[00:00:05.685,355] <inf> app: x 3.5 y 1.25"], [TIME, VALUE, VALUE]),
     (["I (1234) app: y 0.5", "I (1334) app: y 0.7", "I (1434) app: y 0.2"], [TIME, VALUE]),
     (["2026-11-28 08:41:30 class 3"], [TIME, TIME, VALUE]),
+    (["<    0.020> y 3"], [TIME, VALUE]),
+    (["[   12.345678] y 3"], [TIME, VALUE]),
     (["took 12 ms, y 3"], [TIME, VALUE]),
     (["y 3 took=1204 cycles"], [VALUE, TIME]),
     (["cycles=20911 y=1", "cycles=20943 y=4"], [TIME, VALUE]),
