@@ -53,7 +53,8 @@ def init(folder: Path, console: Path | None, records: bool) -> None:
     elf, name, known = written.next_image(folder)
     if elf is None:
         click.echo(f"each image below {folder} has a case: {', '.join(known)}")
-        click.echo(f"next: tflm-hil run {folder} --update takes the values of new firmware")
+        click.echo(f"next: tflm-hil run {folder} --update takes the values of new firmware;")
+        click.echo("a case that expects nothing is taken out of hil.toml, and written anew")
         return
     drafted = draft(elf, folder, name, console)
     files = written.write(drafted, folder, name)

@@ -13,13 +13,13 @@ from harness.base import files
 from harness.base.errors import BadModel
 from harness.base.expected import Expected
 from harness.base.text import count_of
-from harness.case.case import Case
+from harness.case.case import NEVER, Case, LastLine
 from harness.case.endings import has_all_results
 from harness.case.init.fit import Fit, find_fit
 from harness.case.init.frozen import Frozen, freeze
 from harness.case.init.images import model_of
 from harness.case.init.proof import Proof, passes, prove
-from harness.case.init.shapes import Shape, failing, shapes_of
+from harness.case.init.shapes import Shape, escaped, failing, shapes_of
 from harness.case.init.swapped_outputs import run_swapped
 from harness.case.init.watch import OTHER_TIMING, Watched, captured, watch
 from harness.case.observe import scrapers_of
@@ -88,6 +88,8 @@ class Draft:
                 "note: printed inputs may not exercise all of the model: tflm-hil vectors "
                 "MODEL --output vectors.npz finds inputs that do"
             )
+        if not self.simulated and self.case is not None and self.case.end == NEVER:
+            yield 'note: a capture does not show whether the image ends: end = "never"'
         wrong = self.fit is not None and self.fit.mismatches
         if self.case is not None and self.proof is None and self.frozen.results and not wrong:
             yield "note: the case does not accept this output; run it to see why"
@@ -139,7 +141,7 @@ def draft(elf: Path, folder: Path, name: str, console: Path | None = None) -> Dr
     found = replace(found, fit=fit, frozen=frozen)
     if fit is None and not frozen.results:
         return found
-    case = _case(found, folder, name)
+    case = _case(found, folder, name, shapes)
     return _proven(replace(found, case=case), shapes)
 
 
@@ -217,13 +219,13 @@ def _model(data: bytes) -> Model | None:
         return None
 
 
-def _case(found: Draft, folder: Path, name: str) -> Case:
+def _case(found: Draft, folder: Path, name: str, shapes: Sequence[Shape]) -> Case:
     """The case of an image whose text is read."""
     fit, frozen, over = found.fit, found.frozen, found.watched.over
     expect = Expected(values=frozen.results, lines_absent=(ABSENT,))
     last = found.watched.lines[-1].time
     case = Case(
-        name, found.elf, scraper=frozen.regexes or "", expect=expect, end=_end(found),
+        name, found.elf, scraper=frozen.regexes or "", expect=expect, end=_end(found, shapes),
         timeout=max(TIMEOUT, math.ceil(2 * last)),
     )  # fmt: skip
     if fit is None:
@@ -237,10 +239,15 @@ def _case(found: Draft, folder: Path, name: str) -> Case:
     )
 
 
-def _end(found: Draft) -> Literal["idle", "never", "system_off"]:
+def _end(
+    found: Draft, shapes: Sequence[Shape]
+) -> Literal["idle", "never", "system_off"] | LastLine:
+    """The end: the last line, if it is words that come once."""
     match found.watched.stop:
         case Stop.IDLE:
-            return "idle"
+            last = max(shapes, key=lambda one: one.rows[-1].line.number)
+            closes = last.is_text and len(last.rows) == 1
+            return LastLine(f"^{escaped(last.rows[0].line.text)}$") if closes else "idle"
         case Stop.SYSTEM_OFF:
             return "system_off"
     return "never"

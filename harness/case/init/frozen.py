@@ -207,7 +207,8 @@ def _read(kinds: Sequence[KindOfLine], lines: Sequence[Line]) -> list[Result]:
     for line in lines:
         scraper.feed(line)
     return [
-        {name: _value(str(text)) for name, text in one.values.items()} for one in scraper.results
+        {name: _value(one.values[name]) for name in sorted(one.values, key=one.places.__getitem__)}
+        for one in scraper.results
     ]
 
 

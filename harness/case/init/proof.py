@@ -13,7 +13,7 @@ from harness.case.observe import scrapers_of
 from harness.case.outputs import check_text
 from harness.model import Model
 from harness.uart.lines import Line
-from harness.uart.scrapers import AbsentLines
+from harness.uart.scrapers import AbsentLines, EndLine
 
 #: Most spoilt consoles that are judged; of more the same share of each kind.
 _MOST_TRIED = 800
@@ -94,8 +94,10 @@ def passes(case: Case, model: Model | None, texts: Iterable[str]) -> bool:
             scraper.feed(line)
     if [*absent.findings, *(one for scraper in scrapers for one in scraper.findings)]:
         return False
-    complete = zip(scrapers, case.least_of_each, strict=True)
+    complete = zip(scrapers, case.least_of_each, strict=False)
     if any(len(scraper.results) < least for scraper, least in complete):
+        return False
+    if not all(scraper.ended for scraper in scrapers if isinstance(scraper, EndLine)):
         return False
     return not check_text(scrapers, case, model).problems
 
@@ -109,7 +111,10 @@ def prove(case: Case, model: Model | None, lines: Sequence[Line], shapes: Sequen
     for _, _, holds in places:
         if holds not in RESULTS:
             known[holds.value] = known.get(holds.value, 0) + 1
-    spoilings = [*_of_tokens(results), *_of_lines(results)]
+    texts_alone = [
+        row.line for one in shapes if one.is_text for row in one.rows if row.line.number in shown
+    ]
+    spoilings = [*_of_tokens(results), *_of_lines([line for line, *_ in results] + texts_alone)]
     step = max(1, -(-len(spoilings) // _MOST_TRIED))
     texts = {line.number: line.text for line in lines}
     order = [line.number for line in lines]
@@ -140,8 +145,8 @@ def _of_tokens(places: Sequence[tuple[Line, Token, Holds]]) -> Iterator[_Spoilin
         yield line.number, "label" if holds is Holds.LABEL else "number", token.text, text
 
 
-def _of_lines(places: Sequence[tuple[Line, Token, Holds]]) -> Iterator[_Spoiling]:
-    for number, text in sorted({line.number: line.text for line, *_ in places}.items()):
+def _of_lines(lines: Sequence[Line]) -> Iterator[_Spoiling]:
+    for number, text in sorted({line.number: line.text for line in lines}.items()):
         yield number, "line", text, None
 
 

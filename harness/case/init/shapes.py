@@ -64,6 +64,10 @@ _CLOCKS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
 _STAMP = re.compile(r"[\[<(]\s*\d+\.\d+\s*[s]?[\]>)]", re.ASCII)
 #: So much a clock may differ from the time at which its line came, as a share and in seconds.
 _CLOCK_SHARE, _CLOCK_SECONDS = 0.05, 0.02
+#: Blanks that stand for digits.
+_PADDING = re.compile(r"\s{2}|[\[<(]\s")
+#: Columns at a line's beginning that may be the clock of a logger.
+_STAMPS = 2
 #: Words that differ in shapes that are joined, at most.
 _MOST_LABELS = 3
 #: So many numbers with the same text between them are one group of a regex.
@@ -158,9 +162,12 @@ class Shape:
     def between(self, at: int) -> str:
         """A regex for the text before column ``at``; behind the last one for their number."""
         texts = {row.tokens[at].before if at < len(self.holds) else row.rest for row in self.rows}
-        if len(texts) == 1:
+        known = at < len(self.holds) and self.holds[at] not in (*RESULTS, Holds.WORD)
+        padded = known and any(_PADDING.search(text) for text in texts)  # less, the longer it is
+        if len(texts) == 1 and not padded:
             return escaped(texts.pop())
-        return rf"\s*{escaped(texts.pop().strip())}\s*"
+        between = escaped(texts.pop().strip())
+        return rf"\s*{between}\s*" if between else r"\s*"
 
     def names(self) -> dict[int, str]:
         """A name for each column that is a result: the word before it, or what it holds."""
@@ -252,7 +259,32 @@ def shapes_of(lines: Sequence[Line], again: Sequence[Line]) -> list[Shape]:
     """The shapes of a run's lines, in order; ``again`` are the lines of another timing."""
     first, other = _by_key(lines), _by_key(again)
     shapes = [Shape(tuple(rows), _holds(rows, other.get(key, []))) for key, rows in first.items()]
-    return sorted(_joined(shapes), key=lambda one: one.rows[0].line.number)
+    ordered = sorted(_joined(shapes), key=lambda one: one.rows[0].line.number)
+    return _with_stamps(ordered)
+
+
+def _with_stamps(shapes: Sequence[Shape]) -> list[Shape]:
+    """``shapes``, whose lines have the clock of a logger even where too few show that it runs."""
+    stamps = {
+        place
+        for shape in shapes
+        for at, place in enumerate(_places(shape)[:_STAMPS])
+        if shape.holds[at] is Holds.TIME and len(shape.rows) > 1
+    }
+    found = []
+    for shape in shapes:
+        holds = list(shape.holds)
+        for at, place in enumerate(_places(shape)[:_STAMPS]):
+            if place in stamps and holds[at] in (Holds.VALUE, Holds.COUNTER):
+                holds[at] = Holds.TIME
+        found.append(replace(shape, holds=tuple(holds)))
+    return found
+
+
+def _places(shape: Shape) -> list[str]:
+    """For each column the text before it, from the line's beginning, without blanks."""
+    row = shape.rows[0]
+    return ["".join(row.line.text[: one.start].split()) for one in row.tokens]
 
 
 def failing(shapes: Iterable[Shape]) -> Line | None:

@@ -14,7 +14,7 @@ from tomlkit.items import AoT, Table
 
 from harness.base import files, paths
 from harness.base.errors import HilError, UsageError
-from harness.case.case import Case
+from harness.case.case import Case, LastLine
 from harness.case.init.draft import TIMEOUT, Draft
 from harness.case.init.images import images
 from harness.case.init.workflow import inside_repository, workflow
@@ -158,7 +158,11 @@ def _expected(table: Table, case: Case, folder: Path) -> None:
     if case.scraper:
         given = case.scraper
         table.add("scraper", _literal(given) if isinstance(given, str) else _regexes(given))
-    if case.end != "idle":
+    if isinstance(case.end, LastLine):
+        end = tomlkit.inline_table()
+        end.append("line", _literal(case.end.line))
+        table.add("end", end)
+    elif case.end != "idle":
         table.add("end", case.end)
     if case.inferences:
         table.add("inferences", case.inferences)
