@@ -224,23 +224,23 @@ def test_keys_of_the_last_release_work_with_a_note(case_file, caplog, old, new, 
         ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "not 'broken'"),
         (
             'scraper = "ztest"\nexpect.values = [{ a = true }]\n',
-            "neither a number nor a text|numbers and texts",
+            "neither a number nor a text|an empty row",
         ),
         (
             'scraper = "ztest"\nexpect.values = [{}]\n',
-            "neither a number nor a text|numbers and texts",
+            "neither a number nor a text|an empty row",
         ),
         (
             'scraper = "ztest"\nexpect.values = [{ a = nan }]\n',
-            "neither a number nor a text|numbers and texts",
+            "neither a number nor a text|an empty row",
         ),
         (
             'scraper = "ztest"\nexpect.values = [{ a = -inf }]\n',
-            "neither a number nor a text|numbers and texts",
+            "neither a number nor a text|an empty row",
         ),
         (
             f'scraper = "ztest"\nexpect.values = [{{ a = {"9" * 400} }}]\n',
-            "neither a number nor a text|numbers and texts",
+            "neither a number nor a text|an empty row",
         ),
     ],
 )

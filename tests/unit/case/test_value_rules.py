@@ -70,3 +70,11 @@ def test_a_rule_that_cannot_be_applied_is_refused(tmp_path, rules, words, hint):
 def test_rules_need_a_scraper_that_reads_such_values(tmp_path, case, words):
     with pytest.raises(UsageError, match=words):
         load(tmp_path, f"{case}\n")
+
+
+def test_an_empty_row_is_of_a_result_with_a_range_alone(tmp_path):
+    rows = "scraper = '/t=(?P<t>.+)/'\nexpect.values = [{}]\n"
+    [case] = load(tmp_path, f"{rows}expect.compare = {{ t = {{ min = 1 }} }}\n")
+    assert case.expect.values == ({},)
+    with pytest.raises(UsageError, match=r"an empty row of expect\.values compares nothing"):
+        load(tmp_path, rows)
