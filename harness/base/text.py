@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import zip_longest
 
 #: The width, in columns, of tables in files and pipes: wider than any, so that no row is wrapped.
@@ -14,6 +14,15 @@ _LONGEST_GROUP = 16
 def count_of(number: int, noun: str) -> str:
     """``1 case``, ``1,200 cases``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def unused(name: str, taken: Container[str], between: str = "_") -> str:
+    """``name``, or ``name_2`` and so on if that is taken."""
+    count, found = 1, name
+    while found in taken:
+        count += 1
+        found = f"{name}{between}{count}"
+    return found
 
 
 def folded(lines: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from harness.case.case import NEVER, SYSTEM_OFF, Case
 from harness.case.observe import tensor_text
 from harness.case.value_rules import refuse_rules
 from harness.uart import scraper
+from harness.uart.coverage import ignored_patterns
 from harness.uart.scrapers import AbsentLines, EndLine, is_regex
 from harness.uart.scrapers.pattern import compile_regex
 
@@ -24,6 +25,7 @@ def refuse_contradictions(case: Case, given: Collection[str]) -> None:
     _check_steps(case)
     _ = case.presses  # raises UsageError for a pin that the kit lacks
     AbsentLines(case.expect.lines_absent)  # raises UsageError for a broken regex
+    ignored_patterns(case.expect.ignored)  # likewise
     if not all(case.expect.values) and not case.expect.compare:
         raise UsageError(
             "an empty row of expect.values compares nothing",

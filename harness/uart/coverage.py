@@ -82,7 +82,7 @@ def coverage_of(
     Numbers in the spans ``left_out``, and in matches of the regexes ``ignored``, need no check.
     """
     by_line, free_by_line = _by_line(compared), _by_line(left_out)
-    patterns = [compile_regex(one, "the regex of expect.ignored") for one in ignored]
+    patterns = ignored_patterns(ignored)
     numbers = checked = skipped = printed = read = 0
     unread: list[UnreadLine] = []
     for line in islice(lines, _MOST_LINES):
@@ -105,6 +105,11 @@ def coverage_of(
         if missed and len(unread) < _MOST_UNREAD:
             unread.append(UnreadLine(line.number, line.text[:_SHOWN], tuple(missed)))
     return ConsoleCoverage(numbers, checked, skipped, printed, read, tuple(unread))
+
+
+def ignored_patterns(ignored: Sequence[str]) -> list[re2._Regexp]:
+    """The compiled regexes of ``expect.ignored``; raises :class:`UsageError` for a broken one."""
+    return [compile_regex(one, "the regex of expect.ignored") for one in ignored]
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:

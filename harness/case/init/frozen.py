@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from harness.base.text import unused
 from harness.case.init.shapes import MANY, Holds, Shape, any_text, escaped
-from harness.uart.lines import Line, number
+from harness.uart.lines import Line, is_hex, number
 from harness.uart.scrapers.pattern import LONGEST_REGEX, Pattern
 
 #: Most results in a case file.
@@ -193,10 +194,7 @@ def _is_banner(shape: Shape) -> bool:
 
 
 def _unused(name: str, used: set[str]) -> str:
-    found, count = name, 1
-    while found in used:
-        count += 1
-        found = f"{name}_{count}"
+    found = unused(name, used)
     used.add(found)
     return found
 
@@ -214,10 +212,8 @@ def _read(kinds: Sequence[KindOfLine], lines: Sequence[Line]) -> list[Result]:
 
 def _value(text: str) -> Value:
     """A number, or a text that is none or would lose digits or its form."""
-    if not re.fullmatch(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\*2\^-?\d+)?", text):
-        return text
     value = number(text)
-    if value is None:
+    if value is None or is_hex(text):
         return text
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from harness.base import files
@@ -41,11 +41,6 @@ def model_of(elf: Path, folder: Path) -> tuple[Path | None, bytes]:
         return path, files.read(path)
     data = next((model.data for model in embedded_models(Image.from_elf(elf))), b"")
     return None, data
-
-
-def models_beside(folder: Path) -> Sequence[Path]:
-    """The models below ``folder``."""
-    return list(below(folder, ".tflite"))
 
 
 def below(folder: Path, suffix: str) -> Iterator[Path]:

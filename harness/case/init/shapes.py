@@ -16,6 +16,7 @@ from functools import cache
 from itertools import groupby, pairwise
 
 from harness.base.platforms import chip_names, chip_table
+from harness.base.text import unused
 from harness.uart.coverage import CLOCK
 from harness.uart.lines import Line, last_digit, number
 from harness.uart.messages import names_failure
@@ -34,7 +35,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_CLOCK = re.compile(r"\d[\d.]*[:-][-\d:.,]*", re.ASCII)
+_CLOCK = re.compile(CLOCK, re.ASCII)
 #: Whole numbers of a fixed width, of which a minus sign takes the place of the blank.
 _PADDED = re.compile(r"(?<![\w.])(?:[ ]*-?\d{1,5}){4,}(?![\w.])", re.ASCII)
 _WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
@@ -141,19 +142,9 @@ class Shape:
     holds: tuple[Holds, ...]
 
     @property
-    def has_results(self) -> bool:
-        """Whether a column is a value or a label."""
-        return any(one in RESULTS for one in self.holds)
-
-    @property
     def is_text(self) -> bool:
         """Whether all of its lines are the same words, without a number."""
         return all(one is Holds.WORD for one in self.holds) and bool(self.holds)
-
-    @property
-    def lines(self) -> tuple[int, ...]:
-        """The numbers of its lines."""
-        return tuple(row.line.number for row in self.rows)
 
     def column(self, at: int) -> list[str]:
         """The texts of a column."""
@@ -179,11 +170,7 @@ class Shape:
             label = _LABEL.search(row.line.text[: row.tokens[at].start])
             known = label and not (at and self.holds[at - 1] is Holds.LABEL)
             base = label[1].lower() if label and known else holds.value
-            name, count = base, 1
-            while name in names.values():
-                count += 1
-                name = f"{base}_{count}"
-            names[at] = name
+            names[at] = unused(base, names.values())
         return names
 
     def regex(self, groups: Mapping[int, str]) -> str:

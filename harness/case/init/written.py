@@ -14,6 +14,7 @@ from tomlkit.items import AoT, Table
 
 from harness.base import files, paths
 from harness.base.errors import HilError, UsageError
+from harness.base.text import unused
 from harness.case.case import Case, LastLine
 from harness.case.init.draft import TIMEOUT, Draft
 from harness.case.init.images import images
@@ -57,11 +58,7 @@ def next_image(folder: Path) -> tuple[Path | None, str, list[str]]:
     if elf is None:
         return None, "", list(cases)
     base = folder.resolve().name if elf.stem == "zephyr" else elf.stem
-    name, count = base, 1
-    while name in cases:
-        count += 1
-        name = f"{base}-{count}"
-    return elf, name, list(cases)
+    return elf, unused(base, cases, "-"), list(cases)
 
 
 def _cases(folder: Path) -> dict[str, str]:

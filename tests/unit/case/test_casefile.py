@@ -165,6 +165,11 @@ def test_a_regex_of_absent_lines_that_cannot_be_used_is_refused(case_file, value
         load_cases(case_file(MINE + f"expect.lines_absent = {value}\n"))
 
 
+def test_a_broken_regex_of_ignored_text_is_refused_before_the_run(case_file):
+    with pytest.raises(UsageError, match=r"the regex of expect\.ignored '\(' is broken"):
+        load_cases(case_file(MINE + 'expect.ignored = ["("]\n'))
+
+
 def test_listed_values_and_tests_must_come_beside_expected_findings(case_file):
     findings = 'scraper = "ztest"\nexpect.findings = ["assertion"]\n'
     (alone,) = load_cases(case_file(MINE + findings))
